@@ -1,0 +1,69 @@
+"""Everything this package raises on purpose.
+
+EdgeworthError
+├── InvalidArgument      (ValueError)       a value that means nothing: names the argument, its value, the way out
+├── Unsupported          (ValueError)       a meaningful question that has no sound answer here, and why
+├── NotCertified         (RuntimeError)     a guarantee was asked of an estimate
+├── ComputationFailed    (ArithmeticError)  a numerical method could not keep its promise
+├── TooLarge             (MemoryError)      the work would not fit; said before it starts
+└── MissingExtra         (ImportError)      an optional part is not installed; names the pip line
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = [
+    "ComputationFailed",
+    "EdgeworthError",
+    "InvalidArgument",
+    "MissingExtra",
+    "NotCertified",
+    "TooLarge",
+    "Unsupported",
+    "require_extra",
+]
+
+
+class EdgeworthError(Exception):
+    """The root: catch this to catch all of them."""
+
+
+class InvalidArgument(EdgeworthError, ValueError):
+    """A value that means nothing. The message names the argument, its value and the way out."""
+
+
+class Unsupported(EdgeworthError, ValueError):
+    """A meaningful question that has no sound answer here. The message says why and what to ask instead."""
+
+
+class NotCertified(EdgeworthError, RuntimeError):
+    """A guarantee was asked of an estimate."""
+
+
+class ComputationFailed(EdgeworthError, ArithmeticError):
+    """A numerical method could not keep its promise; no number is returned in its place."""
+
+
+class TooLarge(EdgeworthError, MemoryError):
+    """The work would not fit in memory or time. Said before it starts."""
+
+
+class MissingExtra(EdgeworthError, ImportError):
+    """An optional part is not installed. The message names the pip line."""
+
+
+def require_extra(module: str, *, extra: str) -> ModuleType:
+    """Import an optional module, or say which pip line brings it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module.partition(".")[0]:
+            raise
+        raise MissingExtra(
+            f"{module} is not installed; it comes with: pip install 'edgeworth[{extra}]'", name=module
+        ) from missing
