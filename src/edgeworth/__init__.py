@@ -1,0 +1,1 @@
+"""How much privacy is left: certified f-differential-privacy accounting."""

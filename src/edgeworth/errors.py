@@ -1,7 +1,7 @@
 """Everything this package raises on purpose.
 
 EdgeworthError
-├── InvalidArgument      (ValueError)       a value that means nothing: names the argument, its value, the way out
+├── InvalidArgument      (ValueError)       a value that means nothing, and the way out
 ├── Unsupported          (ValueError)       a meaningful question that has no sound answer here, and why
 ├── NotCertified         (RuntimeError)     a guarantee was asked of an estimate
 ├── ComputationFailed    (ArithmeticError)  a numerical method could not keep its promise

@@ -68,9 +68,10 @@ def count(**argument: Any) -> int:
     ((name, value),) = argument.items()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise InvalidArgument(f"{name}={value!r} is not a whole number; give an int >= 0")
-    if not value >= 0:
-        raise InvalidArgument(f"{name}={int(value)!r} is out of range; give an int >= 0")
-    return int(value)
+    whole = int(value)
+    if not whole >= 0:
+        raise InvalidArgument(f"{name}={whole!r} is out of range; give an int >= 0")
+    return whole
 
 
 def choice(options: Iterable[str], **argument: Any) -> str:
@@ -99,7 +100,7 @@ def reals(**argument: Any) -> NDArray[np.float64]:
 
 def probabilities(**argument: Any) -> NDArray[np.float64]:
     """An array of numbers between 0 and 1, both included."""
-    ((name, value),) = argument.items()
+    (name,) = argument
     array = reals(**argument)
     outside = array[~((array >= 0) & (array <= 1))]
     if outside.size:
