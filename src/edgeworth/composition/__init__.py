@@ -1,0 +1,6 @@
+"""How leaks add up: one engine a file, and the table that chooses among them."""
+
+from edgeworth.composition.automatic import METHODS, choose, compose
+from edgeworth.composition.result import ComposedCurve
+
+__all__ = ["METHODS", "ComposedCurve", "choose", "compose"]

@@ -1,0 +1,60 @@
+"""What every engine returns: the composed trade-off function, with its ends when they are proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from edgeworth.curves import Certificate, Identity, Rescaled, TradeOff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.losses import TotalLoss
+
+__all__ = ["ComposedCurve", "estimate", "nothing_ran"]
+
+
+@dataclass(frozen=True, eq=False)
+class ComposedCurve:
+    """T(P, Q) of the whole composition, "forward".
+
+    `lower` and `upper` enclose the true f everywhere when the certificate is certified; they are None for an
+    estimate. `rounding` is a relative bound on the evaluation of these curves in double precision.
+    """
+
+    value: TradeOff
+    certificate: Certificate
+    lower: TradeOff | None = None
+    upper: TradeOff | None = None
+    rounding: float = 0.0
+
+    def map(self, change: Callable[[TradeOff], TradeOff]) -> ComposedCurve:
+        """The same change of all three curves; it must preserve the order of trade-off functions."""
+        value = change(self.value)
+        same = self.lower is self.value and self.upper is self.value
+        lower = value if same else self.lower and change(self.lower)
+        upper = value if same else self.upper and change(self.upper)
+        return ComposedCurve(value, self.certificate, lower, upper, self.rounding)
+
+
+def with_disclosure(curve: TradeOff, total: TotalLoss) -> TradeOff:
+    """The curve with the masses at L = -inf and L = +inf, which the law given finite losses leaves out."""
+    if total.null_only == 0 and total.alternative_only == 0:
+        return curve
+    return Rescaled(curve, null_only=total.null_only, alternative_only=total.alternative_only)
+
+
+def estimate(curve: TradeOff, total: TotalLoss, method: str, *notes: str) -> ComposedCurve:
+    """An estimate: no ends, and a certificate that says so."""
+    return ComposedCurve(with_disclosure(curve, total), Certificate(method, certified=False, notes=notes))
+
+
+def nothing_ran(total: TotalLoss) -> bool:
+    """Whether no step can move the loss from 0: T(P, P) = Id."""
+    return total.support == (0.0, 0.0)
+
+
+def identity(total: TotalLoss, method: str) -> ComposedCurve:
+    """The composition of steps that leak nothing, for the engines that cannot standardise a constant."""
+    return estimate(Identity(), total, method, "no step moves the loss: perfect privacy apart from disclosures")

@@ -1,0 +1,109 @@
+"""Gaussian noise: x ~ N(0, 1) under P, N(mu, 1) under Q, and L = mu x - mu^2/2."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from edgeworth.losses.law import Nodes, PrivacyLoss
+from edgeworth.losses.moments import Cumulants
+from edgeworth.losses.of import privacy_loss
+from edgeworth.mechanisms import Gaussian, GaussianDP
+
+if TYPE_CHECKING:
+    from edgeworth.losses.law import Array
+    from edgeworth.losses.moments import DecimalNodes
+
+__all__ = ["GaussianLoss"]
+
+_NATS = 44.0  # e^-44 = 8e-20: what truncation and spacing of the x-quadrature may leave out
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLoss(PrivacyLoss):
+    """The loss of mu-GDP: N(-mu^2/2, mu^2) under P, N(mu^2/2, mu^2) under Q."""
+
+    mu: float
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """All reals."""
+        return (-math.inf, math.inf) if self.mu > 0 else (0.0, 0.0)
+
+    def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
+        """Phi at x = l/mu + mu/2 under P and at x - mu under Q."""
+        if self.mu == 0:
+            below = (loss >= 0).astype(float)
+            return below, 1 - below, below, 1 - below
+        null, alternative = loss / self.mu + self.mu / 2, loss / self.mu - self.mu / 2
+        return ndtr(null), ndtr(-null), ndtr(alternative), ndtr(-alternative)
+
+    def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
+        """The trapezoidal rule in x for functions of L that are analytic in the strip |Im L| < pi.
+
+        With spacing h and a strip of half-width y the error is e^(y^2/2 - 2 pi y/h); it is e^-NATS for
+        h = 2 pi/(NATS/y + y/2), y = min(pi/mu, sqrt(2 NATS)). A tilt by e^(cL) moves the mass to x = c mu at
+        the farthest; a negative one lets the integrand grow in the strip by at most 2^(|c|/2) while
+        |Im L| <= pi/2.
+        """
+        least, greatest = tilt
+        nats = _NATS + 0.35 * max(0.0, -least)
+        strip = (0.5 if least < 0 else 0.97) * math.pi / max(self.mu, 1e-300)
+        y = min(strip, math.sqrt(2 * nats))
+        h = 2 * math.pi / (nats / y + y / 2)
+        reach = math.sqrt(2 * nats) + 0.5
+        left, right = min(0.0, least * self.mu) - reach, max(0.0, greatest * self.mu) + reach
+        if self.mu > 6 * reach and least >= 0 and greatest <= 1:
+            # Two separate bumps, at 0 under P and at mu under Q: nothing lives between them.
+            bump = h * np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1)
+            x = np.concatenate([bump, h * round(self.mu / h) + bump])
+        else:
+            x = h * np.arange(math.floor(left / h), math.ceil(right / h) + 1)
+        log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
+        return Nodes(self.mu * x - self.mu * self.mu / 2, log_weight)
+
+    def decimal_nodes(self, digits: int) -> DecimalNodes:
+        """The same rule in decimal arithmetic, its error below 10^-digits."""
+        nats = 2.31 * digits + 10
+        y = min(0.97 * math.pi / self.mu, math.sqrt(2 * nats))
+        h = Decimal(repr(2 * math.pi / (nats / y + y / 2)))
+        reach = math.sqrt(2 * nats) + 0.5
+        with localcontext() as context:
+            context.prec = digits + 10
+            mu = Decimal(self.mu)
+            first, last = math.floor(-reach / float(h)), math.ceil((2 * self.mu + reach) / float(h))
+            x = [h * k for k in range(first, last + 1)]
+            weight = [(-z * z / 2).exp() for z in x]
+            total = sum(weight, Decimal(0))
+            return [mu * z - mu * mu / 2 for z in x], [w / total for w in weight]
+
+    def cumulants(self, order: int) -> Cumulants:
+        """Mean -mu^2/2 under P and +mu^2/2 under Q, variance mu^2, nothing above: exact."""
+        null = np.zeros(order)
+        null[:2] = [-self.mu * self.mu / 2, self.mu * self.mu][:order]
+        alternative = null.copy()
+        alternative[0] = -null[0]
+        return Cumulants(null, alternative)
+
+    def tilted(self, tilt: Array, order: int) -> Array:
+        """K(c) = mu^2 c(c-1)/2, mean mu^2 (c - 1/2), variance mu^2: exact."""
+        c = tilt.ravel()
+        variance = self.mu * self.mu
+        rows = np.zeros((c.size, order + 1))
+        rows[:, 0], rows[:, 1], rows[:, 2] = variance * c * (c - 1) / 2, variance * (c - 0.5), variance
+        return rows
+
+
+@privacy_loss.register
+def _(mechanism: Gaussian) -> PrivacyLoss:
+    return GaussianLoss(1.0 / mechanism.noise_multiplier)
+
+
+@privacy_loss.register
+def _(mechanism: GaussianDP) -> PrivacyLoss:
+    return GaussianLoss(mechanism.mu)

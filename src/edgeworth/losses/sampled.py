@@ -1,0 +1,181 @@
+"""Poisson sampling: with probability 1 - p the record is not there, so Q becomes (1-p) P + p Q.
+
+The P-law is that of the base mechanism and the loss is L_p = log(1 - p + p e^L): every quadrature of the base
+serves the sample. Outcomes that only P can produce (L = -inf) become an atom at log(1-p); outcomes that only Q
+can produce keep the share p.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.errors import Unsupported
+from edgeworth.losses.atomic import AtomicLoss, BinaryLoss
+from edgeworth.losses.gaussian import GaussianLoss
+from edgeworth.losses.law import Nodes, PrivacyLoss
+from edgeworth.losses.moments import cumulants_of_nodes, cumulants_to_all_digits
+from edgeworth.losses.of import privacy_loss
+from edgeworth.losses.laplace import LaplaceLoss
+from edgeworth.mechanisms import Composed, PoissonSampled, Repeated
+
+if TYPE_CHECKING:
+    from edgeworth.losses.law import Array
+    from edgeworth.losses.moments import Cumulants, DecimalNodes
+
+__all__ = ["SampledLoss"]
+
+_WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
+_SEPARATED = 60.0  # at this mu the density of P at the turning point is below e^-400
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLoss(PrivacyLoss):
+    """The loss of a base mechanism under Poisson sampling at a rate 0 < rate < 1."""
+
+    base: PrivacyLoss
+    rate: float
+
+    @property
+    def alternative_only(self) -> float:
+        """Q[L = +inf], p times that of the base; P has nothing of its own left."""
+        return self.rate * self.base.alternative_only
+
+    @property
+    def is_atomic(self) -> bool:
+        """As the base."""
+        return self.base.is_atomic
+
+    @property
+    def is_exact(self) -> bool:
+        """As the base."""
+        return self.base.is_exact
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The images of the ends of the base; never below log(1-p)."""
+        least, greatest = self.base.support
+        if self.base.null_only > 0:
+            least = -math.inf
+        ends = self._loss(np.array([least, greatest]))
+        return float(ends[0]), float(ends[1])
+
+    def _shift(self) -> float:
+        """log((1-b)/(1-a)) of the base: from its law given finite losses back to the whole law."""
+        a, b = self.base.null_only, self.base.alternative_only
+        return 0.0 if a == b else math.log1p(-b) - math.log1p(-a)
+
+    def _loss(self, base: Array) -> Array:
+        """log(1 - p + p e^L) - log(1 - p b): the loss of the sample, given that it is finite."""
+        whole = base + self._shift()
+        normaliser = math.log1p(-self.alternative_only)
+        # For L <= 40 expm1 keeps the digits of small losses; beyond, L itself carries them.
+        moderate = np.log1p(self.rate * np.expm1(np.minimum(whole, 40.0)))
+        large = whole + math.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(whole, 40.0)))
+        return np.where(whole <= 40.0, moderate, large) - normaliser
+
+    def _base_loss(self, loss: Array) -> Array:
+        """The inverse of `_loss`: L = log(1 + (e^l - 1)/p), -inf at and below log(1-p)."""
+        sample = loss + math.log1p(-self.alternative_only)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moderate = np.log1p(np.maximum(np.expm1(np.minimum(sample, 40.0)) / self.rate, -1.0))
+            big = np.maximum(sample, 40.0)
+            large = big - math.log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-big))
+        return np.where(sample <= 40.0, moderate, large) - self._shift()
+
+    def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
+        """That of the base under P; the mixture (1-p) P + p Q under Q; both given finite losses."""
+        if self.base.is_atomic:
+            return self._atoms.distribution(loss)
+        p, a, b = self.rate, self.base.null_only, self.base.alternative_only
+        null_below, null_above, below, above = self.base.distribution(self._base_loss(loss))
+        floor = loss >= math.log1p(-p) - math.log1p(-p * b)  # the atom of what only P could produce
+        null_below = (1 - a) * null_below + np.where(floor, a, 0.0)
+        null_above = (1 - a) * null_above + np.where(floor, 0.0, a)
+        whole = 1 - p * b
+        return (
+            null_below,
+            null_above,
+            ((1 - p) * null_below + p * (1 - b) * below) / whole,
+            ((1 - p) * null_above + p * (1 - b) * above) / whole,
+        )
+
+    @cached_property
+    def _atoms(self) -> AtomicLoss:
+        """An atomic loss stays one: its atoms are its nodes."""
+        nodes = self.nodes()
+        order = np.argsort(nodes.loss, kind="stable")
+        loss, log_null = nodes.loss[order], nodes.log_weight[order]
+        return AtomicLoss(loss, np.exp(log_null), np.exp(log_null + loss))
+
+    def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
+        """The nodes of the base with their losses transformed."""
+        base = self.base.nodes(tilt)
+        loss, log_weight = self._loss(base.loss), base.log_weight
+        if self.base.null_only > 0:
+            loss = np.concatenate([[math.log1p(-self.rate) - math.log1p(-self.alternative_only)], loss])
+            share = self.base.null_only
+            log_weight = np.concatenate([[math.log(share)], math.log1p(-share) + log_weight])
+        return Nodes(loss, log_weight)
+
+    def cumulants(self, order: int) -> Cumulants:
+        """By quadrature; in decimal arithmetic where double precision would cancel.
+
+        At a small rate L is nearly p e^(L_base): its r-th power moves the mass as a tilt by r would, until
+        L_base = log(1/p), where L turns linear.
+        """
+        nodes = self.nodes((0.0, 1.0 + min(order, self._turning_tilt())))
+        double = cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
+        if isinstance(self.base, (GaussianLoss, LaplaceLoss, BinaryLoss)) and self._spread() <= _WORTH_DECIMALS:
+            return cumulants_to_all_digits(double, self._decimal_nodes, order)
+        return double
+
+    def _spread(self) -> float:
+        """How far the two laws of the base lie apart: mu, theta or epsilon."""
+        return math.sqrt(float(self.base.cumulants(2).alternative[1]))
+
+    def _turning_tilt(self) -> float:
+        """The tilt that brings the base loss to log(1/p); 0 where the base has two far bumps of its own."""
+        if not isinstance(self.base, GaussianLoss) or self.base.mu > _SEPARATED:
+            return 0.0
+        return 2.0 - math.log(self.rate) / self.base.mu**2
+
+    def _decimal_nodes(self, digits: int) -> DecimalNodes:
+        assert isinstance(self.base, (GaussianLoss, LaplaceLoss, BinaryLoss))
+        base, weight = self.base.decimal_nodes(digits)
+        with localcontext() as context:
+            context.prec = digits + 10
+            p, a, b = Decimal(self.rate), Decimal(self.base.null_only), Decimal(self.base.alternative_only)
+            ratio, whole = (1 - b) / (1 - a), 1 - p * b
+            loss = [((1 - p + p * ratio * x.exp()) / whole).ln() for x in base]
+            return [((1 - p) / whole).ln(), *loss], [a, *((1 - a) * w for w in weight)]
+
+
+@privacy_loss.register
+def _(mechanism: PoissonSampled) -> PrivacyLoss:
+    base = privacy_loss(mechanism.mechanism)
+    if mechanism.rate == 1:
+        return base
+    if mechanism.rate == 0:
+        return GaussianLoss(0.0)
+    return SampledLoss(base, mechanism.rate)
+
+
+@privacy_loss.register(Composed)
+@privacy_loss.register(Repeated)
+def _(mechanism: Composed | Repeated) -> PrivacyLoss:
+    """A composition inside a sample, as one step: only where its loss has a law of its own."""
+    parts = [(privacy_loss(step), times) for step, times in mechanism.steps()]
+    if len(parts) == 1 and parts[0][1] == 1:
+        return parts[0][0]
+    if all(isinstance(loss, GaussianLoss) for loss, _ in parts):
+        return GaussianLoss(math.sqrt(math.fsum(n * loss.mu**2 for loss, n in parts if isinstance(loss, GaussianLoss))))
+    raise Unsupported(
+        "PoissonSampled of a composition is known for Gaussian steps only: one sample of the records runs through "
+        "all of its steps; sample each step on its own (PoissonSampled(m, rate) ** n) if that is what ran"
+    )

@@ -1,0 +1,78 @@
+"""The loss of everything that ran: a sum of independent steps, kept as (law, how often)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.losses.moments import Cumulants
+from edgeworth.losses.of import privacy_loss
+
+if TYPE_CHECKING:
+    from edgeworth.losses.law import Array, PrivacyLoss
+    from edgeworth.mechanisms import Mechanism
+
+__all__ = ["TotalLoss"]
+
+
+@lru_cache(maxsize=256)
+def _cumulants(loss: PrivacyLoss, order: int) -> Cumulants:
+    return loss.cumulants(order)
+
+
+@dataclass(frozen=True, eq=False)
+class TotalLoss:
+    """T = sum of n_i independent copies of L_i. Costs depend on the number of different steps alone."""
+
+    parts: tuple[tuple[PrivacyLoss, int], ...]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> TotalLoss:
+        """The total loss of a mechanism, composed or not."""
+        return cls(tuple((privacy_loss(step), count) for step, count in mechanism.steps()))
+
+    @cached_property
+    def null_only(self) -> float:
+        """P[T = -inf] = 1 - prod (1 - a_i)^n_i."""
+        return -math.expm1(math.fsum(n * _log1m(loss.null_only) for loss, n in self.parts))
+
+    @cached_property
+    def alternative_only(self) -> float:
+        """Q[T = +inf] = 1 - prod (1 - b_i)^n_i."""
+        return -math.expm1(math.fsum(n * _log1m(loss.alternative_only) for loss, n in self.parts))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every part's distribution function is a formula."""
+        return all(loss.is_exact for loss, _ in self.parts)
+
+    @cached_property
+    def support(self) -> tuple[float, float]:
+        """The sums of the ends of the parts."""
+        ends = [loss.support for loss, _ in self.parts]
+        return (
+            math.fsum(n * end[0] for end, (_, n) in zip(ends, self.parts, strict=True)),
+            math.fsum(n * end[1] for end, (_, n) in zip(ends, self.parts, strict=True)),
+        )
+
+    def cumulants(self, order: int) -> Cumulants:
+        """K_r = sum_i n_i kappa_r(L_i) under P and under Q."""
+        parts = [(_cumulants(loss, order), n) for loss, n in self.parts]
+        null = sum((float(n) * c.null for c, n in parts), np.zeros(order))
+        alternative = sum((float(n) * c.alternative for c, n in parts), np.zeros(order))
+        return Cumulants(null, alternative, max((c.condition for c, _ in parts), default=0.0))
+
+    def tilted(self, tilt: Array, order: int) -> Array:
+        """Rows K(c), K'(c), … of the sum at every tilt."""
+        rows = np.zeros((tilt.size, order + 1))
+        for loss, n in self.parts:
+            rows += float(n) * loss.tilted(tilt, order)
+        return rows
+
+
+def _log1m(mass: float) -> float:
+    return math.log1p(-mass) if mass < 1 else -math.inf

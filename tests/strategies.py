@@ -1,0 +1,48 @@
+"""Hypothesis strategies for what the tests of every folder are about."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from scipy import stats
+
+from edgeworth import mechanisms as em
+
+positives = st.floats(min_value=1e-3, max_value=1e6)
+non_negatives = st.just(0.0) | positives
+rates = st.sampled_from([0.0, 1.0]) | st.floats(min_value=0, max_value=1)
+counts = st.integers(0, 5) | st.integers(0, 10**12)
+
+
+def leaves():
+    """Steps that wrap no other mechanism."""
+    return st.one_of(
+        st.builds(em.Gaussian, positives),
+        st.builds(em.Laplace, positives, non_negatives),
+        st.builds(em.RandomizedResponse, non_negatives),
+        st.builds(em.ApproxDP, non_negatives, rates),
+        st.builds(em.GaussianDP, non_negatives),
+        st.builds(em.DensityPair, distributions(), distributions()),
+    )
+
+
+def distributions():
+    """Frozen continuous distributions of scipy.stats."""
+    locs = st.floats(min_value=-10, max_value=10)
+    return st.one_of(
+        st.builds(stats.norm, locs, positives),
+        st.builds(stats.gamma, positives, loc=locs, scale=positives),
+        st.builds(stats.truncnorm, st.just(-float("inf")), positives),
+    )
+
+
+def mechanisms(*, max_leaves=10):
+    """Trees of mechanisms."""
+    return st.recursive(
+        leaves() | st.just(em.Composed(())),
+        lambda inner: st.one_of(
+            st.builds(em.Repeated, inner, counts),
+            st.builds(em.Composed, st.lists(inner, max_size=4)),
+            st.builds(em.PoissonSampled, inner, rates),
+        ),
+        max_leaves=max_leaves,
+    )
