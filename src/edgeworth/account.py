@@ -32,9 +32,7 @@ __all__ = ["Account", "account"]
 _DIRECTIONS = ("both", "forward", "backward")
 
 
-def account(
-    mechanism: Mechanism, *, method: str = "auto", degree: int = 2, direction: str = "both"
-) -> Account:
+def account(mechanism: Mechanism, *, method: str = "auto", degree: int = 2, direction: str = "both") -> Account:
     """The account of everything that ran.
 
     `method="auto"` gives brackets that hold whatever the rounding; "clt", "edgeworth", "cornish-fisher" and
@@ -98,12 +96,12 @@ class Account:
 
     @cached_property
     def mu_star(self) -> float:
-        """mu* of the curve: the mu of the G_mu with the same fixed point (Section 4 of the paper)."""
+        """The mu* of the curve: that of the G_mu with the same fixed point (Section 4 of the paper)."""
         return self.curve.mu_star
 
     @cached_property
     def gamma(self) -> float:
-        """gamma of the curve: the area under it, between 0 and 1/2 (Section 4 of the paper)."""
+        """The area gamma under the curve, between 0 and 1/2 (Section 4 of the paper)."""
         return self.curve.gamma
 
     def tradeoff(self, alpha: ArrayLike) -> Bracket:
@@ -118,7 +116,7 @@ class Account:
         return self._bracket(lower, upper, value)
 
     def delta(self, epsilon: ArrayLike) -> Bracket:
-        """delta(epsilon), for every real epsilon."""
+        """The least delta at which the mechanism is (epsilon, delta)-DP, for every real epsilon."""
         grid = validation.reals(epsilon=epsilon)
         composed, slack = self._composed, self._composed.rounding
         value = composed.value.profile()(grid)
@@ -155,7 +153,7 @@ class Account:
         return TradeoffDisplay.from_account(self).plot(ax).ax
 
     def _bracket(self, lower: Any, upper: Any, value: Any) -> Bracket:
-        low, high = np.minimum(lower, upper), np.maximum(lower, upper)
+        low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
         middle = np.clip(value, low, high)
         parts = [part.item() if np.ndim(part) == 0 else part for part in (low, high, middle)]
         return Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)

@@ -28,7 +28,10 @@ def _number(arguments: dict[str, Any], wanted: str) -> tuple[str, float]:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise InvalidArgument(f"{name}={value!r} is not a number; give {wanted}")
-    return name, float(value)
+    try:
+        return name, float(value)
+    except OverflowError:
+        raise InvalidArgument(f"{name} is larger than every float; give {wanted}") from None
 
 
 def finite(**argument: Any) -> float:
@@ -104,7 +107,5 @@ def probabilities(**argument: Any) -> NDArray[np.float64]:
     array = reals(**argument)
     outside = array[~((array >= 0) & (array <= 1))]
     if outside.size:
-        raise InvalidArgument(
-            f"{name}={float(outside.flat[0])!r} is out of range; give numbers between 0 and 1"
-        )
+        raise InvalidArgument(f"{name}={float(outside.flat[0])!r} is out of range; give numbers between 0 and 1")
     return array

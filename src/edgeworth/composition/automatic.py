@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from edgeworth import validation
-from edgeworth.composition import clt, closed_form, cornish_fisher, edgeworth, recursion, saddlepoint
+from edgeworth.composition import closed_form, clt, cornish_fisher, edgeworth, recursion, saddlepoint
 from edgeworth.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def _(loss: SampledLoss) -> TradeOff | None:
 
 
 def _binomial(epsilon: float, n: int) -> TradeOff:
-    """n randomized responses: T = (2k - n) eps with k ~ Binomial(n, lie) under P and Binomial(n, truth) under Q."""
+    """n randomized responses, T = (2k - n) eps: k ~ Binomial(n, lie) under P, Binomial(n, truth) under Q."""  # noqa: D403
     k = np.arange(n + 1)
     log_truth, log_lie = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
     log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
@@ -120,8 +120,8 @@ def _binomial(epsilon: float, n: int) -> TradeOff:
 
 
 def _above(mass: Array) -> Array:
-    return np.minimum(np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]]), 1.0)
+    return np.asarray(np.minimum(np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]]), 1.0))
 
 
 def _below(mass: Array) -> Array:
-    return np.minimum(np.concatenate([[0.0], np.cumsum(mass)]), 1.0)
+    return np.asarray(np.minimum(np.concatenate([[0.0], np.cumsum(mass)]), 1.0))

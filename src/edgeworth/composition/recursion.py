@@ -1,27 +1,33 @@
 """The paper's Numerical: delta_n on a grid of losses, from delta_0 by n integrations against Q.
 
-    delta_0(eps) = max(1 - e^eps, 0),   delta_(k+1)(eps) = integral of q(x) delta_k(eps - L(x)) dx     (with the missing q)
+    delta_0(eps) = max(1 - e^eps, 0),
+    delta_(k+1)(eps) = integral of q(x) delta_k(eps - L(x)) dx           (the paper prints it without the q)
 
-On an even grid eps_j = jh the floor of eps_j - L is eps_j - h ceil(L/h): the n roundings commute with the n integrals, and
-the recursion is the n-fold convolution of the law of h ceil(L/h) under Q, applied to delta_0. That is how it is computed
-here: one Fourier transform for each different step, a power, one transform back. The cost does not grow with n.
+On an even grid eps_j = jh the floor of eps_j - L is eps_j - h ceil(L/h): the n roundings commute with the n
+integrals, and the recursion is the n-fold convolution of the law of h ceil(L/h) under Q, applied to delta_0. That is
+how it is computed here: one Fourier transform for each different step, a power, one transform back. The cost does
+not grow with n.
 
-Rounding L up (the paper's floor) raises delta, rounding it down lowers it, so both together enclose the truth; the
-interpolated variant splits the mass of each cell between its ends, keeps the mean of L under Q, and bounds nothing. What the
-grid leaves out and what rounding adds is in the certificate; `docs/proofs/recursion.md` has the proofs.
+Rounding L up (the paper's floor) raises delta, rounding it down lowers it, so both together enclose the truth. Masses
+under Q serve the forward direction; the same with the masses under P and L reversed serves the backward one, and each
+of the two bounds the other's curve where it is weak. The interpolated variant splits the mass of each cell between
+its ends, keeps the mean of L under Q, and bounds nothing. What the grid leaves out and what rounding adds is in the
+certificate; docs/proofs/recursion.md has the proofs.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from scipy import fft
 
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear
+from edgeworth.curves.extremes import larger, smaller
+from edgeworth.errors import TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,16 +35,18 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-    Rounding = Literal["up", "down", "interpolate"]
     Progress = Callable[[str, int, int], None]
+
+Rounding: TypeAlias = Literal["up", "down", "interpolate"]
+Side: TypeAlias = Literal["null", "alternative"]
 
 __all__ = ["Grid", "GridLaw", "compose", "convolve"]
 
 _UNIT = 2.0**-53
 _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one transform; see the proofs
 _DISTRIBUTION_ERROR = 1e-15  # of one value of Phi, exp or expm1 and the few operations around it, absolute
-_REACH = 9.0  # standard deviations beyond the means of both laws that the grid covers
-_DEFAULT_POINTS = 2**16
+_NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
+_FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,85 +60,125 @@ class Grid:
     @property
     def losses(self) -> Array:
         """The grid points."""
-        return self.h * np.arange(self.first, self.first + self.size)
+        return np.asarray(self.h * np.arange(self.first, self.first + self.size), dtype=np.float64)
 
     @classmethod
     def covering(cls, total: TotalLoss, points: int) -> Grid:
-        """An even grid over the bulk of the total loss under P and under Q, within its support."""
-        cumulants = total.cumulants(2)
-        low = cumulants.null[0] - _REACH * math.sqrt(cumulants.null[1])
-        high = cumulants.alternative[0] + _REACH * math.sqrt(cumulants.alternative[1])
-        # Sampled losses have a long right tail under both laws; a quarter more on that side is cheap.
-        high += 0.25 * (high - low)
-        support = total.support
-        low, high = max(low, support[0]), min(high, support[1])
-        h = (high - low) / (points - 8)
-        first = math.floor(low / h) - 2
-        return cls(h, first, points)
+        """An even grid over the bulk of the total loss under P and Q, within its support, with room for the drift.
+
+        Rounding moves every step by up to h, hence the sum of n by up to n h: with a bulk of width w the grid is
+        w + 2nh wide, which fixes h = w/(points - 2n).
+        """
+        low, high = _bulk(total)
+        steps = sum(n for _, n in total.parts)
+        h = (high - low) / (points - 2 * steps - 8)
+        return cls(h, math.floor(low / h) - steps - 2, points)
+
+
+def _bulk(total: TotalLoss) -> tuple[float, float]:
+    """Losses between which both laws have all but e^-NATS of their mass, by Chernoff's inequality.
+
+    Q[T > l] <= e^(K(1+c) - cl) and P[T < l] <= e^(K(-c) + cl) for every c > 0; the best of some dozen tilts.
+    """
+    width = 1 / math.sqrt(float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]))
+    tilt = np.asarray(width * 1.4 ** np.arange(-4, 13), dtype=np.float64)
+    reach = -float(tilt[-1]), 1 + float(tilt[-1])
+    right = total.tilted(1 + tilt, 2, reach)[:, 0]
+    left = total.tilted(-tilt, 2, reach)[:, 0]
+    low, high = float(np.max(-(left + _NATS) / tilt)), float(np.min((right + _NATS) / tilt))
+    return max(low, total.support[0]), min(high, total.support[1])
 
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """Masses under Q on a grid; what fell off the grid on either side; a bound on the error of any delta."""
+    """Masses on a grid; a bound on what fell off the grid and on the error that rounding leaves in any delta."""
 
-    grid: Grid
+    losses: Array
     mass: Array
     escaped: float
     rounding: float
 
-    def tradeoff(self, correction: float) -> PiecewiseLinear:
-        """The trade-off function of these masses, with delta raised by `correction` (lowered where negative).
+    def reversed(self) -> GridLaw:
+        """The law of -L, which turns masses under P into those of the alternative of the backward pair."""
+        return GridLaw(-self.losses[::-1], self.mass[::-1], self.escaped, self.rounding)
+
+    def curve(self) -> PiecewiseLinear:
+        """The trade-off function of the masses as they are: an estimate."""
+        return self._tradeoff(0.0)
+
+    def lower(self) -> PiecewiseLinear:
+        """A lower bound of f, from losses that were rounded up."""
+        return self._tradeoff(self.escaped + self.rounding)
+
+    def upper(self) -> PiecewiseLinear:
+        """An upper bound of f, from losses that were rounded down."""
+        return self._tradeoff(-self.escaped - self.rounding)
+
+    def _tradeoff(self, correction: float) -> PiecewiseLinear:
+        """The trade-off function of these masses under Q, with delta raised by `correction` (lowered if negative).
 
         Vertices: beta_k = sum of masses up to l_k, alpha_k = sum of e^-l times the masses beyond. Where the curve
         of the masses leaves [0, 1 - alpha] the hull of what is inside is kept: f <= g implies f = f** <= g**.
         """
-        losses = self.grid.losses
-        ratio = np.exp(-losses)
         above = np.concatenate([np.cumsum(self.mass[::-1])[::-1], [0.0]])
-        alpha = np.concatenate([np.cumsum((self.mass * ratio)[::-1])[::-1], [0.0]])
-        beta = np.concatenate([[0.0], np.cumsum(self.mass)])
-        if correction > 0:
-            beta, power = np.maximum(beta - correction, 0.0), above + correction
-        else:
-            beta, power = beta - correction, above + correction
-        inside = alpha <= 1
+        alpha = np.concatenate([np.cumsum((self.mass * np.exp(-self.losses))[::-1])[::-1], [0.0]])
+        below = np.concatenate([[0.0], np.cumsum(self.mass)])
+        inside = slice(None, int(np.argmax(alpha <= 1)) - 1 if alpha[0] > 1 else None, -1)
         return PiecewiseLinear.hull(
-            alpha[inside][::-1],
-            beta[inside][::-1],
-            power=power[inside][::-1],
-            start=min(1.0, max(0.0, 1.0 - max(correction, 0.0))),
+            alpha[inside],
+            below[inside] - correction,
+            power=above[inside] + correction,
+            start=min(1.0, 1.0 - correction),
         )
 
 
-def rounded_masses(loss: PrivacyLoss, grid: Grid, rounding: Rounding) -> Array:
-    """Masses of one step under Q on the multiples of h from -size/2 to size/2, those beyond moved to the ends."""
-    half = grid.size // 2
-    edges = grid.h * np.arange(-half, half + 1)
-    below, above = loss.distribution(edges)[2:]
-    cells = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))  # Q[l_j < L <= l_(j+1)]
+@dataclass(frozen=True, eq=False)
+class StepLaw:
+    """The rounded law of one step: masses on the multiples first*h, …, and the mass that was moved to the ends."""
+
+    first: int
+    mass: Array
+    moved: float
+
+
+def rounded_step(loss: PrivacyLoss, grid: Grid, rounding: Rounding, under: Side = "alternative") -> StepLaw:
+    """The law of one step, each cell's mass at its upper end, its lower end, or shared between both."""
+    first = _first_of_step(loss, grid)
+    edges = np.asarray(grid.h * np.arange(first, first + grid.size), dtype=np.float64)
+    below, above = loss.distribution(edges)[:2] if under == "null" else loss.distribution(edges)[2:]
+    cells = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))  # mass of l_j < L <= l_(j+1)
     cells = np.maximum(cells, 0.0)
-    mass = np.zeros(2 * half + 1)
+    mass = np.zeros(grid.size)
     if rounding == "up":
         mass[1:] += cells
     elif rounding == "down":
-        at_edge = _atoms_on(loss, edges)
+        at_edge = _atoms_on(loss, edges, under)
         mass[:-1] += cells - at_edge[1:]
         mass += at_edge
     else:
-        upper = _upper_share(loss, edges, cells)
-        mass[1:] += cells * upper
-        mass[:-1] += cells * (1 - upper)
-    mass[0] += below[0]
+        share = _upper_share(loss, edges, cells)
+        mass[1:] += cells * share
+        mass[:-1] += cells * (1 - share)
+    at_first = _atoms_on(loss, edges[:1], under)[0]
+    mass[0] += below[0] - (at_first if rounding == "down" else 0.0)
     mass[-1] += above[-1]
-    return mass
+    return StepLaw(first, mass, float(below[0] - at_first + above[-1]))
 
 
-def _atoms_on(loss: PrivacyLoss, edges: Array) -> Array:
-    """Q[L = l_j] for atoms that lie on the grid exactly: rounding down leaves them where they are."""
+def _first_of_step(loss: PrivacyLoss, grid: Grid) -> int:
+    """Where the law of a step begins: at the end of its support, or half a grid before its centre."""
+    cumulants = loss.cumulants(2)
+    centre = 0.5 * (cumulants.null[0] + cumulants.alternative[0]) / grid.h
+    start = centre - grid.size // 2
+    return math.floor(max(loss.support[0] / grid.h, float(start))) - 1
+
+
+def _atoms_on(loss: PrivacyLoss, edges: Array, under: Side) -> Array:
+    """The masses of L = l_j for atoms that lie on the grid exactly: rounding down leaves them where they are."""
     if not loss.is_atomic:
         return np.zeros(edges.size)
     nodes = loss.nodes()
-    atom = np.exp(nodes.log_weight + nodes.loss)
+    atom = np.exp(nodes.log_weight + (nodes.loss if under == "alternative" else 0.0))
     masses = np.zeros(edges.size)
     place = np.searchsorted(edges, nodes.loss)
     hit = (place < edges.size) & (edges[np.minimum(place, edges.size - 1)] == nodes.loss)
@@ -151,63 +199,74 @@ def _upper_share(loss: PrivacyLoss, edges: Array, cells: Array) -> Array:
     return np.where(cells > 1e-14, np.clip(1 - filled, 0.0, 1.0), 0.5)
 
 
-def convolve(total: TotalLoss, grid: Grid, rounding: Rounding, progress: Progress | None = None) -> GridLaw:
+def convolve(
+    total: TotalLoss,
+    grid: Grid,
+    rounding: Rounding,
+    under: Side = "alternative",
+    progress: Progress | None = None,
+) -> GridLaw:
     """The law of the sum of the rounded losses on the grid: powers of Fourier transforms, one for each step."""
-    half = grid.size // 2
-    size = fft.next_fast_len(2 * half + 1, real=True)
-    spectrum: Array | complex = np.ones(size // 2 + 1, dtype=complex)
+    size = fft.next_fast_len(grid.size, real=True)
+    spectrum = np.ones(size // 2 + 1, dtype=complex)
     error, offset = 0.0, 0
-    steps = []
+    steps: list[tuple[StepLaw, int]] = []
     for done, (loss, n) in enumerate(total.parts):
-        mass = rounded_masses(loss, grid, rounding)
-        steps.append((mass, n))
-        transform = fft.rfft(mass, size)
+        step = rounded_step(loss, grid, rounding, under)
+        steps.append((step, n))
+        transform = fft.rfft(step.mass, size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spectrum = spectrum * np.where(transform == 0, 0.0, np.exp(n * np.log(transform)))
-        offset += n * -half
-        share = _FFT_CONSTANT * _UNIT * math.log2(size) * float(np.linalg.norm(mass)) * math.sqrt(size)
+            spectrum *= np.where(transform == 0, 0.0, np.exp(n * np.log(transform)))
+        offset += n * step.first
+        share = _FFT_CONSTANT * _UNIT * math.log2(size) * float(np.linalg.norm(step.mass)) * math.sqrt(size)
         error += n * (share + _DISTRIBUTION_ERROR)
         if progress is not None:
             progress("recursion", done + 1, len(total.parts))
-    circular = np.maximum(fft.irfft(np.asarray(spectrum), size), 0.0)
+    circular = np.maximum(fft.irfft(spectrum, size), 0.0)
     positions = (np.arange(grid.first, grid.first + grid.size) - offset) % size
-    mass = np.where(np.arange(grid.size) < size, circular[positions], 0.0)
     error += _FFT_CONSTANT * _UNIT * math.log2(size) * math.sqrt(size) + grid.size * _UNIT
-    return GridLaw(grid, mass, _escaped(steps, grid, half), error)
+    escaped = sum(n * step.moved for step, n in steps)
+    escaped += sum(_beyond(steps, grid, sign) for sign in (1, -1))
+    return GridLaw(grid.losses, circular[positions], min(escaped, 1.0), error)
 
 
-def _escaped(steps: list[tuple[Array, int]], grid: Grid, half: int) -> float:
-    """At least the mass of the rounded sum outside the grid, by Chernoff's inequality on either side."""
-    losses = grid.h * np.arange(-half, half + 1)
-    scale = 1.0 / max(grid.h * grid.size / 20, 1e-300)
-    sides = []
-    for sign, end in ((1.0, grid.first + grid.size - 1), (-1.0, -grid.first)):
-        best = 1.0
-        for c in scale * 1.5 ** np.arange(-8, 16):
-            exponent = -c * grid.h * end
-            for mass, n in steps:
-                with np.errstate(over="ignore"):
-                    growth = float(np.sum(mass * np.expm1(np.minimum(sign * c * losses, 700.0))))
-                exponent += n * math.log1p(max(growth + float(np.sum(mass)) - 1.0, -1 + 1e-300))
-            best = min(best, math.exp(min(exponent, 0.0)))
-        sides.append(best)
-    return sum(sides)
+def _beyond(steps: list[tuple[StepLaw, int]], grid: Grid, sign: int) -> float:
+    """At least the mass of the rounded sum beyond the grid, on its right (sign +1) or left (-1), by Chernoff."""
+    end = grid.first + grid.size - 1 if sign > 0 else grid.first
+    farthest = 0
+    for step, n in steps:
+        held = np.flatnonzero(step.mass)
+        farthest += n * (step.first + int(held[-1] if sign > 0 else held[0]))
+    if sign * (end - farthest) >= 0:
+        return 0.0
+    best = 1.0
+    for c in 20 / (grid.h * grid.size) * 2.0 ** np.arange(-4, 8):
+        exponent = -sign * c * grid.h * end
+        for step, n in steps:
+            losses = sign * c * grid.h * np.arange(step.first, step.first + step.mass.size)
+            alive = step.mass > 0
+            top = float(np.max(losses[alive]))
+            exponent += n * (top + math.log(float(np.sum(step.mass[alive] * np.exp(losses[alive] - top)))))
+        best = min(best, math.exp(min(exponent, 0.0)))
+    return best
 
 
 def compose(
-    total: TotalLoss, *, degree: int = 2, points: int = _DEFAULT_POINTS, progress: Progress | None = None
-) -> ComposedCurve:  # the degree is the expansions' own
+    total: TotalLoss, *, degree: int = 2, points: int | None = None, progress: Progress | None = None
+) -> ComposedCurve:
     """The enclosure by rounding up and down, with the interpolated variant as the value."""
-    del degree
+    del degree  # the expansions' own
     if nothing_ran(total):
         curve = with_disclosure(Identity(), total)
         return ComposedCurve(curve, Certificate("recursion", certified=True, sources={}), curve, curve)
-    grid = Grid.covering(total, points)
-    up, down, middle = (convolve(total, grid, r, progress) for r in ("up", "down", "interpolate"))
-    slack = up.escaped + up.rounding
-    lower = with_disclosure(up.tradeoff(slack), total)
-    upper = with_disclosure(down.tradeoff(-(down.escaped + down.rounding)), total)
-    value = with_disclosure(middle.tradeoff(0.0), total)
+    size = points or _points_for(sum(n for _, n in total.parts))
+    grid = Grid.covering(total, size)
+    up, down = (convolve(total, grid, r, "alternative", progress) for r in ("up", "down"))
+    # Backward, L becomes -L: its rounding up is L's rounding down, with the masses under P.
+    back_up, back_down = (convolve(total, grid, r, "null", progress).reversed() for r in ("down", "up"))
+    lower = with_disclosure(larger(up.lower(), back_up.lower().inverse()), total)
+    upper = with_disclosure(smaller(down.upper(), back_down.upper().inverse()), total)
+    value = with_disclosure(convolve(total, grid, "interpolate", "alternative", progress).curve(), total)
     sources = {
         "grid step": grid.h,
         "mass outside the grid": up.escaped,
@@ -217,3 +276,14 @@ def compose(
         note = "the densities are black boxes: their cell masses are sums over quadrature nodes, not bounds"
         return ComposedCurve(value, Certificate("recursion", certified=False, sources=sources, notes=(note,)))
     return ComposedCurve(value, Certificate("recursion", certified=True, sources=sources), lower, upper)
+
+
+def _points_for(steps: int) -> int:
+    """Grid points so that the drift takes at most a quarter of them; refused where that is too many."""
+    points = max(_FEWEST_POINTS, 1 << (8 * max(steps, 1) - 1).bit_length())
+    if points > _MOST_POINTS:
+        raise TooLarge(
+            f'method="recursion" rounds each of {steps} steps on a grid of at most {_MOST_POINTS} losses, '
+            'too coarse to say anything; use method="saddlepoint" for an estimate'
+        )
+    return points

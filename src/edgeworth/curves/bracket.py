@@ -154,15 +154,16 @@ def trivial_epsilon_ends(delta: float | Array) -> tuple[float | Array, float | A
 
 
 def _digits_that_show(width: float, value: float) -> int:
-    """Significant digits at which the two ends of a bracket print differently, between 3 and 17."""
+    """Significant digits at which the two ends of a bracket print differently, between 3 and 15."""
     if not (0 < width < math.inf and value != 0 and math.isfinite(value)):
         return 6
-    return min(17, max(3, math.floor(math.log10(abs(value) / width)) + 1))
+    return min(15, max(3, math.floor(math.log10(abs(value))) - math.floor(math.log10(width)) + 1))
 
 
 def _outward(end: float, digits: int, rounding: str) -> str:
-    """The end with that many digits, rounded away from the bracket."""
-    if not math.isfinite(end):
-        return str(end)
+    """The end with that many digits, rounded away from the bracket unless the digits are the end itself."""
+    nearest = f"{end:.{digits}g}"
+    if not math.isfinite(end) or float(nearest) == end:
+        return nearest
     rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(end))
-    return f"{float(rounded):.{digits}g}" if digits < 16 else f"{rounded.normalize():g}"
+    return f"{float(rounded):.{digits}g}"

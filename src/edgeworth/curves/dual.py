@@ -32,6 +32,7 @@ class DualTradeOff(TradeOff):
     """f(alpha) = sup_eps 1 - delta(eps) - e^eps alpha, by a grid in eps and golden section around its best.
 
     The supremum is over a concave function of e^eps, so the best grid point and its neighbours bracket it.
+    Power is a sum of terms >= 0 and exact to rounding; f is so up to 1e-16 of the terms subtracted in it.
 
     >>> from edgeworth.curves.gaussian import GaussianProfile
     >>> round(DualTradeOff(GaussianProfile(1.0))(0.05), 12)

@@ -19,7 +19,8 @@ def lower_hull(alpha: Array, acceptance: Array, beta: Array, power: Array) -> ND
 
     alpha must not decrease. acceptance = 1 - alpha and power = 1 - beta are given as well, and a difference
     is taken in whichever of the two is small where the turn begins. Andrew's monotone chain: a point stays
-    while the slope increases at it (slopes and not areas: a product of two tails would underflow).
+    while the slope increases at it. Slopes and areas are both looked at: the one may overflow, the other
+    underflow to a tie.
     """
     across_small, across_near_one = alpha.tolist(), (-acceptance).tolist()
     down_small, down_near_one = beta.tolist(), (-power).tolist()
@@ -31,7 +32,7 @@ def lower_hull(alpha: Array, acceptance: Array, beta: Array, power: Array) -> ND
             y = down_small if down_small[old] < 0.5 else down_near_one
             near, far = x[middle] - x[old], x[new] - x[old]
             drop, fall = y[middle] - y[old], y[new] - y[old]
-            if (fall / far > drop / near) if near > 0 else (drop < 0 < far):
+            if (fall / far > drop / near or fall * near > drop * far) if near > 0 else (drop < 0 < far):
                 break
             chain.pop()
         chain.append(new)

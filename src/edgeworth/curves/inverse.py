@@ -46,7 +46,9 @@ class Inverse(TradeOff):
         def excess(t: Array, which: NDArray[np.intp]) -> Array:
             """The distance log f(t) - log alpha, in the complements for alpha > 1/2; its sign alone at 0."""
             high = by_power[which]
-            value = np.where(high, self.base._bounded_power(t), self.base._bounded_evaluate(t))  # noqa: SLF001
+            value = np.empty(t.size)
+            value[high] = self.base._bounded_power(t[high])  # noqa: SLF001 - flat arrays of probabilities
+            value[~high] = self.base._bounded_evaluate(t[~high])  # noqa: SLF001
             reached = np.where(high, value >= 1 - wanted[which], value <= wanted[which])
             with np.errstate(divide="ignore", invalid="ignore"):
                 distance = np.log(value) - target[which]
@@ -78,6 +80,10 @@ class Inverse(TradeOff):
     def inverse(self) -> TradeOff:
         """The base: inverting twice changes nothing."""
         return self.base
+
+    def symmetrise(self) -> TradeOff:
+        """That of the base: both have the same two directions."""
+        return self.base.symmetrise()
 
     def profile(self) -> Profile:
         """The reverse of the profile of the base."""

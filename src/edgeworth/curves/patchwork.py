@@ -80,7 +80,7 @@ class Patchwork(TradeOff):
     def _read(self, alpha: Array, chords: Array, part: Callable[[Errors], Array]) -> Array:
         """The part of the tests of error alpha on the smooth cells, the chords elsewhere."""
         cell = cell_of(alpha, self.frame.alpha, self.frame.acceptance)
-        (smooth,) = np.nonzero(np.isfinite(self.low[cell]) & (alpha > self.frame.alpha[cell]))
+        (smooth,) = np.nonzero(np.isfinite(self.low[cell]))
         if smooth.size:
             where = cell[smooth]
             u = parameter_at(self.tests, alpha[smooth], self.low[where], self.high[where])
@@ -108,9 +108,12 @@ class Patchwork(TradeOff):
             low, high = low[1:], high[1:]
         return Patchwork(frame, _Exchanged(self.tests), low, high)
 
-    def profile(self) -> Profile:
+    def profile(self) -> PatchworkProfile:
         """The best vertex of the frame, refined inside the smooth cells next to it."""
         return PatchworkProfile(self)
+
+    def _touching(self, epsilon: float) -> tuple[float, float]:
+        return self.profile().touching(epsilon)
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,45 @@ class PatchworkProfile(Profile):
                 errors = both_errors(self.primal.tests, u)
                 return errors.power - times_exp(errors.alpha, slope)
 
-            u = golden_maximum(height, low[smooth], high[smooth])
+            u = golden_maximum(height, low[smooth], high[smooth], steps=42)
             at_vertices[smooth] = np.maximum(at_vertices[smooth], height(u))
         return at_vertices
+
+    def _epsilon(self, delta: Array) -> Array:
+        """The maximum over the curve of log((power - delta)/alpha): the last line to come down to delta."""
+        frame = self.primal.frame.profile()
+        result = frame._epsilon(delta)  # noqa: SLF001
+        low, high = self._smooth_range(frame.last_vertex(delta))
+        (smooth,) = np.nonzero(np.isfinite(low) & (delta > self.alternative_only) & (delta < 1))
+        if smooth.size:
+            target = delta[smooth]
+
+            def crossing(u: Array) -> Array:
+                errors = both_errors(self.primal.tests, u)
+                spare = np.maximum(errors.power - target, 5e-324)
+                return np.log(spare) - np.log(np.maximum(errors.alpha, 5e-324))
+
+            u = golden_maximum(crossing, low[smooth], high[smooth], steps=42)
+            result[smooth] = np.maximum(result[smooth], crossing(u))
+        return result
+
+    def touching(self, epsilon: float) -> tuple[float, float]:
+        """The point (alpha, beta) of the curve at which a line of slope -e^eps supports it."""
+        slope = np.array([epsilon])
+        frame = self.primal.frame
+        vertex = frame.profile().best_vertex(slope)
+        low, high = self._smooth_range(vertex)
+        if np.isnan(low[0]):
+            return float(frame.alpha[vertex[0]]), float(frame.beta[vertex[0]])
+
+        def height(u: Array) -> Array:
+            errors = both_errors(self.primal.tests, u)
+            if epsilon >= 0:
+                return errors.power - times_exp(errors.alpha, slope)
+            return times_exp(errors.acceptance, slope) - errors.beta
+
+        errors = both_errors(self.primal.tests, golden_maximum(height, low, high))
+        return float(errors.alpha[0]), float(errors.beta[0])
 
     def _smooth_range(self, vertex: NDArray[np.intp]) -> tuple[Array, Array]:
         """The u-range of the smooth cells to both sides of the vertex; nan where there is none."""

@@ -106,7 +106,7 @@ class PiecewiseLinear(TradeOff):
         b, p = np.clip(b, 0.0, c), np.clip(p, a, 1.0)
         a, c = np.concatenate([[0.0], a, [1.0]]), np.concatenate([[1.0], c, [0.0]])
         b, p = np.concatenate([[first], b, [0.0]]), np.concatenate([[1 - first], p, [1.0]])
-        order = np.lexsort((p, -c, a))  # from left to right, and down where several points share an alpha
+        order = np.lexsort((-b, p, -c, a))  # from left to right, and down where several points share an alpha
         a, b, p, c = a[order], b[order], p[order], c[order]
         kept = lower_hull(a, c, b, p)
         return cls(a[kept], b[kept], power=p[kept], acceptance=c[kept])

@@ -55,15 +55,24 @@ class PiecewiseProfile(Profile):
         """1 - inf{alpha : f(alpha) = 0}."""
         return float(self.primal.acceptance[np.argmax(self.primal.beta == 0)])
 
+    def last_vertex(self, delta: Array) -> NDArray[np.intp]:
+        """The vertex whose line power_i - e^eps alpha_i is the last to come down to delta."""
+        return self._last_line(delta)[0]
+
     def _epsilon(self, delta: Array) -> Array:
-        """max_i log((power_i - delta)/alpha_i): the last line to come down to delta."""
+        """max_i log((power_i - delta)/alpha_i)."""
+        return np.maximum(self._last_line(delta)[1], 0.0)
+
+    def _last_line(self, delta: Array) -> tuple[NDArray[np.intp], Array]:
+        """The last vertex and its log((power - delta)/alpha), among the three around the one expected."""
         corners = np.maximum.accumulate(self._delta(np.clip(self.log_slopes, -1e300, 1e300)))
         place = np.searchsorted(corners, delta, side="right")
         around = np.clip(place + np.array([[-1], [0], [1]]), 0, self.primal.alpha.size - 1)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             spare = np.log(np.maximum(self.primal.vertex_power[around] - delta, 0.0))
             lines = np.where(spare > -np.inf, spare - np.log(self.primal.alpha[around]), -np.inf)
-        return np.asarray(np.maximum(lines.max(axis=0), 0.0))
+        best = lines.argmax(axis=0)[None]
+        return np.take_along_axis(around, best, axis=0)[0], np.take_along_axis(lines, best, axis=0)[0]
 
     @cached_property
     def _mirror(self) -> PiecewiseProfile:

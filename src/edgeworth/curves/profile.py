@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MaximumProfile", "Profile", "ReverseProfile", "SymmetricProfile"]
 
-_LARGEST_EPSILON = 1e307
+_LARGEST_EPSILON = 1e100  # delta positive here is taken for delta positive everywhere
 
 
 class Profile(ABC):
@@ -93,7 +93,7 @@ class Profile(ABC):
     @overload
     def epsilon(self, delta: Numbers) -> Array: ...
     def epsilon(self, delta: float | Numbers) -> float | Array:
-        """The least eps >= 0 with delta(eps) <= delta, inf if there is none; to 4 ulp of eps, from above."""
+        """The least eps >= 0 with delta(eps) <= delta, inf if there is none; to about 1e-15 of eps."""
         return elementwise(self._epsilon, validation.probabilities(delta=delta))
 
     def _epsilon(self, delta: Array) -> Array:
@@ -111,8 +111,18 @@ class Profile(ABC):
             return np.where(both_finite, distance, np.where(reached, -1.0, 1.0))
 
         if asked.size:
-            result[asked] = positive_root(excess, np.ones(asked.size), largest=_LARGEST_EPSILON)
+            root = positive_root(excess, np.ones(asked.size), largest=_LARGEST_EPSILON)
+            result[asked] = self._raised(root, delta[asked])
         return result
+
+    def _raised(self, epsilon: Array, delta: Array) -> Array:
+        """The same eps, raised by some ulps where delta(eps), unlike its logarithm, is still above delta."""
+        for exponent in range(8):
+            short = np.isfinite(epsilon) & (self._bounded_delta(epsilon) > delta)
+            if not short.any():
+                break
+            epsilon = np.where(short, epsilon * (1 + 2.0 ** (exponent - 52)), epsilon)
+        return epsilon
 
     def reverse(self) -> Profile:
         """Profile of the opposite direction T(Q, P): delta'(eps) = 1 - e^eps (1 - delta(-eps))."""

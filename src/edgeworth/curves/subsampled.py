@@ -105,8 +105,11 @@ class SubsampledProfile(Profile):
         near_least = np.log(np.expm1(np.minimum(epsilon, 0.0) - self._least)) + (
             self._least - np.log(self.rate)
         )
-        central = np.log1p(np.expm1(np.clip(epsilon, self._least / 2, 1.0)) / self.rate)
-        large = np.maximum(epsilon, 0.0)
+        rise = np.expm1(np.clip(epsilon, self._least / 2, 1.0))
+        steep = rise > 1e250 * self.rate  # the quotient would overflow
+        level = np.log(np.where(steep, rise, 1.0)) - np.log(self.rate)
+        central = np.where(steep, level, np.log1p(np.where(steep, 0.0, rise) / self.rate))
+        large = np.maximum(epsilon, 1.0)
         far = large - np.log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-large))
         return np.where(epsilon < self._least / 2, near_least, np.where(epsilon < 1, central, far))
 

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.special import expit
 
 from edgeworth.curves.elementwise import Array, times_exp
-from edgeworth.curves.search import bracketed_root, golden_maximum
+from edgeworth.curves.search import bracketed_root
 from edgeworth.curves.tradeoff import TradeOff
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ __all__ = ["Symmetrised"]
 _GRID = np.concatenate(
     [[0.0], np.geomspace(1e-9, 745.0, 700)]
 )  # eps at which the two directions are compared
-_LOGITS = np.linspace(-745.0, 37.0, 1600)  # of alpha, from 1e-323 to 1 - 1e-16
 _SAME = 1e-13  # a relative difference of the two profiles below this is rounding: no crossing
 
 
@@ -64,9 +62,7 @@ class Symmetrised(TradeOff):
         left: list[_Piece] = []
         right: list[_Piece] = []
         for ruler, epsilon in zip(rulers, crossings, strict=True):
-            forward_touch = _touching(f, epsilon)
-            mirrored_touch = _touching(f, -epsilon)
-            touches = ((forward_touch, f(forward_touch)), (f(mirrored_touch), mirrored_touch))
+            touches = (f._touching(epsilon), f._touching(-epsilon)[::-1])  # noqa: SLF001
             first, second = touches if ruler == 0 else touches[::-1]
             left.append(_Direction(f if ruler == 0 else inverse))
             right.append(_Direction(inverse if ruler == 0 else f))
@@ -168,20 +164,3 @@ class _MirroredSegment:
     def read(self, alpha: Array, *, power: bool) -> Array:
         value = times_exp(np.maximum((1 - alpha) - self.delta, 0.0), -self.epsilon)
         return 1 - value if power else value
-
-
-def _touching(f: TradeOff, epsilon: float) -> float:
-    """An alpha at which a line of slope -e^eps supports f.
-
-    Searched in the logit of alpha; for eps < 0 through f + e^eps alpha, which is small where power is not.
-    """
-
-    def height(logit: Array) -> Array:
-        alpha = expit(logit)
-        if epsilon >= 0:
-            return f._bounded_power(alpha) - times_exp(alpha, epsilon)  # noqa: SLF001
-        return times_exp(expit(-logit), epsilon) - f._bounded_evaluate(alpha)  # noqa: SLF001
-
-    best = int(np.argmax(height(_LOGITS)))
-    around = _LOGITS[[max(best - 1, 0)]], _LOGITS[[min(best + 1, _LOGITS.size - 1)]]
-    return float(expit(golden_maximum(height, *around))[0])

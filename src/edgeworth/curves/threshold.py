@@ -87,17 +87,20 @@ class ThresholdCurve(Patchwork):
 
     @cached_property
     def _repairs(self) -> tuple[tuple[tuple[float, float], ...], float]:
-        share = (np.arange(_SAMPLES_PER_CELL) + 0.5) / _SAMPLES_PER_CELL
-        inner = self.u[:-1, None] + np.diff(self.u)[:, None] * share
-        errors = both_errors(self.tests, np.concatenate([self.u, inner.ravel()]))
+        """Both of the above; only the chords need a look, since smooth cells are the raw curve itself."""
+        lowest = np.sort(self.low[np.isfinite(self.low)])
+        suspect = ~np.isin(self.u[:-1], lowest)
+        share = (np.arange(_SAMPLES_PER_CELL + 1)) / _SAMPLES_PER_CELL
+        samples = self.u[:-1][suspect][:, None] + np.diff(self.u)[suspect][:, None] * share
+        errors = both_errors(self.tests, samples.ravel())
         visible = (errors.alpha > _NOTICED) & (errors.alpha < 1 - _NOTICED)
         change = np.where(visible, np.abs(errors.beta - self(np.clip(errors.alpha, 0.0, 1.0))), 0.0)
-        at_grid, at_inner = change[: self.u.size], change[self.u.size :].reshape(inner.shape).max(axis=1)
-        changed = np.maximum(at_inner, np.maximum(at_grid[:-1], at_grid[1:])) > _NOTICED
+        changed = np.zeros(self.u.size - 1, dtype=bool)
+        changed[suspect] = change.reshape(samples.shape).max(axis=1, initial=0.0) > _NOTICED
         edges = np.flatnonzero(np.diff(np.concatenate([[False], changed, [False]])))
-        alpha = np.clip(errors.alpha[: self.u.size], _NOTICED, 1 - _NOTICED)
+        alpha = np.clip(both_errors(self.tests, self.u).alpha, _NOTICED, 1 - _NOTICED)
         spans = [(float(alpha[last]), float(alpha[first])) for first, last in edges.reshape(-1, 2)]
-        largest = float(change.max())
+        largest = float(change.max(initial=0.0))
         return tuple(reversed(spans)), largest if largest > _NOTICED else 0.0
 
 

@@ -97,6 +97,12 @@ class TradeOff(ABC):
 
         return Symmetrised(self)
 
+    def _touching(self, epsilon: float) -> tuple[float, float]:
+        """A point (alpha, f(alpha)) at which a line of slope -e^eps supports f."""
+        from edgeworth.curves.touching import touching_point
+
+        return touching_point(self, epsilon)
+
     def subsample(self, rate: float) -> TradeOff:
         """The mixture rate * f + (1 - rate) * Id: Poisson sampling at that rate, in one direction."""
         from edgeworth.curves.identity import Identity

@@ -51,19 +51,19 @@ class DensityPairLoss(PrivacyLoss):
         return float(max(a, c)), float(min(b, d))
 
     @cached_property
-    def null_only(self) -> float:  # type: ignore[override]
+    def null_only(self) -> float:
         """P's mass outside Q's support."""
         left, right = self._overlap
         return float(self.null.cdf(left) + self.null.sf(right))
 
     @cached_property
-    def alternative_only(self) -> float:  # type: ignore[override]
+    def alternative_only(self) -> float:
         """Q's mass outside P's support."""
         left, right = self._overlap
         return float(self.alternative.cdf(left) + self.alternative.sf(right))
 
     @cached_property
-    def support(self) -> tuple[float, float]:  # type: ignore[override]
+    def support(self) -> tuple[float, float]:
         """The range of L over the nodes."""
         loss = self.nodes().loss
         return float(np.min(loss)), float(np.max(loss))
@@ -79,7 +79,7 @@ class DensityPairLoss(PrivacyLoss):
         points += [np.array([law.median()]) for law in (self.null, self.alternative)]
         left, right = self._overlap
         inside = np.unique(np.clip(np.concatenate(points), left, right))
-        return inside[np.isfinite(inside)]
+        return np.asarray(inside[np.isfinite(inside)])
 
     @cached_property
     def _nodes(self) -> Nodes:
@@ -90,9 +90,7 @@ class DensityPairLoss(PrivacyLoss):
         scale = np.zeros(6)
         for _ in range(60):
             middle = todo.mean(axis=1)
-            halves = np.concatenate(
-                [np.column_stack([todo[:, 0], middle]), np.column_stack([middle, todo[:, 1]])]
-            )
+            halves = np.concatenate([np.column_stack([todo[:, 0], middle]), np.column_stack([middle, todo[:, 1]])])
             whole = self._panel_moments(todo)
             split = self._panel_moments(halves)
             split = split[: len(todo)] + split[len(todo) :]

@@ -98,8 +98,7 @@ class LaplaceLoss(PrivacyLoss):
             decay = (-theta).exp()
             term = [theta**k / factorial(k) for k in range(order + 1)]
             top = [Decimal(1)]
-            for k in range(1, order + 1):
-                top.append((-1) ** k * (term[k] + term[k - 1]) - decay * term[k - 1])
+            top += [(-1) ** k * (term[k] + term[k - 1]) - decay * term[k - 1] for k in range(1, order + 1)]
             moment = [Decimal(1)]  # divide by 1 - 2s
             for k in range(1, order + 1):
                 moment.append(top[k] + 2 * moment[k - 1])

@@ -15,11 +15,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from edgeworth.losses.moments import Cumulants, cumulants_of_nodes, tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -79,7 +78,10 @@ class PrivacyLoss(ABC):
         nodes = self.nodes()
         return cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
 
-    def tilted(self, tilt: Array, order: int) -> Array:
-        """Rows K(c), kappa_1(c), …, kappa_order(c) of the law tilted by e^(cL - K(c)), one row for each c."""
-        nodes = self.nodes((float(np.min(tilt)), float(np.max(tilt))))
+    def tilted(self, tilt: Array, order: int, reach: tuple[float, float]) -> Array:
+        """Rows K(c), kappa_1(c), …, kappa_order(c) of the law tilted by e^(cL - K(c)), one row for each c.
+
+        The nodes are those for the range `reach` of tilts, so that one c gives the same bits in every company.
+        """
+        nodes = self.nodes(reach)
         return tilted_cumulants_of_nodes(nodes.loss, nodes.log_weight, tilt, order)

@@ -34,6 +34,7 @@ __all__ = [
     "tilted_cumulants_of_nodes",
 ]
 
+_LARGEST_BLOCK = 1_000_000  # numbers in one work array: 8 MB
 _ROUNDING = 4e-16  # a sum of some hundred terms in double precision, measured against mpmath
 _MOST_DIGITS = 240  # a cumulant that still cancels here is zero for every use
 _ACCURACY = 1e-13  # cumulants that double precision does not give to this are done again in decimals
@@ -102,6 +103,12 @@ def _weighted_excess(z: Array, weight: Array, growth: Array) -> Array:
 
 def tilted_cumulants_of_nodes(loss: Array, log_weight: Array, tilt: Array, order: int) -> Array:
     """Rows K(c), kappa_1(c), …, kappa_order(c) of the law tilted by e^(cL - K(c))."""
+    block = max(1, _LARGEST_BLOCK // loss.size)
+    blocks = [tilt[start : start + block] for start in range(0, tilt.size, block)]
+    return np.concatenate([_tilted_block(loss, log_weight, part, order) for part in blocks])
+
+
+def _tilted_block(loss: Array, log_weight: Array, tilt: Array, order: int) -> Array:
     c = tilt.reshape(-1, 1)
     exponent = c * loss + log_weight
     peak = np.max(exponent, axis=1, keepdims=True)
@@ -110,9 +117,11 @@ def tilted_cumulants_of_nodes(loss: Array, log_weight: Array, tilt: Array, order
     tilted /= total
     rows = np.empty((tilt.size, order + 1))
     rows[:, 0] = (peak + np.log(total)).ravel()
-    mild = np.abs(c).ravel() * float(np.max(np.abs(loss), initial=0.0)) < 30.0
-    gain = excess(c[mild] * loss) - c[mild] * excess(loss)
-    rows[mild, 0] = np.log1p(np.sum(np.exp(log_weight) * gain, axis=1))
+    # Where K is small, log of a sum near 1 would lose it: the gain is summed without the 1.
+    mild = np.abs(c).ravel() * float(np.max(np.abs(loss))) < 30.0
+    if mild.any():
+        gain = excess(c[mild] * loss) - c[mild] * excess(loss)
+        rows[mild, 0] = np.log1p(np.sum(np.exp(log_weight) * gain, axis=1))
     mean = np.sum(tilted * loss, axis=1)
     deviation = loss - mean[:, None]
     power = tilted * deviation
@@ -124,9 +133,7 @@ def tilted_cumulants_of_nodes(loss: Array, log_weight: Array, tilt: Array, order
     return rows
 
 
-def cumulants_to_all_digits(
-    double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes], order: int
-) -> Cumulants:
+def cumulants_to_all_digits(double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes], order: int) -> Cumulants:
     """The given cumulants if rounding left them accurate, otherwise the same sums in decimal arithmetic.
 
     Nearly Gaussian losses have kappa_r / kappa_2^(r/2) of order mu^(r-2): at mu = 0.01 the tenth cumulant

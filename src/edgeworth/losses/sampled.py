@@ -18,10 +18,10 @@ import numpy as np
 from edgeworth.errors import Unsupported
 from edgeworth.losses.atomic import AtomicLoss, BinaryLoss
 from edgeworth.losses.gaussian import GaussianLoss
+from edgeworth.losses.laplace import LaplaceLoss
 from edgeworth.losses.law import Nodes, PrivacyLoss
 from edgeworth.losses.moments import cumulants_of_nodes, cumulants_to_all_digits
 from edgeworth.losses.of import privacy_loss
-from edgeworth.losses.laplace import LaplaceLoss
 from edgeworth.mechanisms import Composed, PoissonSampled, Repeated
 
 if TYPE_CHECKING:
@@ -115,13 +115,29 @@ class SampledLoss(PrivacyLoss):
 
     def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
         """The nodes of the base with their losses transformed."""
-        base = self.base.nodes(tilt)
+        if isinstance(self.base, GaussianLoss):
+            base = self.base.analytic_nodes(tilt, (self._left_peak(tilt[0]), max(0.0, tilt[1] * self.base.mu)))
+        else:
+            base = self.base.nodes(tilt)
         loss, log_weight = self._loss(base.loss), base.log_weight
         if self.base.null_only > 0:
             loss = np.concatenate([[math.log1p(-self.rate) - math.log1p(-self.alternative_only)], loss])
             share = self.base.null_only
             log_weight = np.concatenate([[math.log(share)], math.log1p(-share) + log_weight])
         return Nodes(loss, log_weight)
+
+    def _left_peak(self, tilt: float) -> float:
+        """Where phi(x) e^(cL) peaks for c < 0: the root of x = c mu r(x), r the posterior of Q; 0 for c >= 0.
+
+        L is bounded below, so a negative tilt moves the mass far less than it would that of the base.
+        """
+        assert isinstance(self.base, GaussianLoss)
+        mu, low, high = self.base.mu, min(0.0, tilt * self.base.mu), 0.0
+        for _ in range(60):
+            x = 0.5 * (low + high)
+            posterior = self.rate / (self.rate + (1 - self.rate) * math.exp(min(mu * mu / 2 - mu * x, 700.0)))
+            low, high = (x, high) if x < tilt * mu * posterior else (low, x)
+        return low
 
     def cumulants(self, order: int) -> Cumulants:
         """By quadrature; in decimal arithmetic where double precision would cancel.

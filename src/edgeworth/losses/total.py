@@ -66,11 +66,11 @@ class TotalLoss:
         alternative = sum((float(n) * c.alternative for c, n in parts), np.zeros(order))
         return Cumulants(null, alternative, max((c.condition for c, _ in parts), default=0.0))
 
-    def tilted(self, tilt: Array, order: int) -> Array:
-        """Rows K(c), K'(c), … of the sum at every tilt."""
+    def tilted(self, tilt: Array, order: int, reach: tuple[float, float]) -> Array:
+        """Rows K(c), K'(c), … of the sum at every tilt within `reach`."""
         rows = np.zeros((tilt.size, order + 1))
         for loss, n in self.parts:
-            rows += float(n) * loss.tilted(tilt, order)
+            rows += float(n) * loss.tilted(tilt, order, reach)
         return rows
 
 
