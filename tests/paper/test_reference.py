@@ -200,4 +200,3 @@ def test_the_reference_is_convex_between_zero_and_the_identity():
         assert values[-1] == 0
         assert np.all(np.diff(values, 2) > -1e-10)
         assert np.max(np.abs(f.piecewise_linear()(ALPHAS) - f(ALPHAS))) < 1e-5
-

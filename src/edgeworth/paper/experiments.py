@@ -157,9 +157,7 @@ QUICK = Sizes(
 @lru_cache(maxsize=512)
 def account_of(experiment: Experiment, n: int, method: Method) -> Account:
     """T(P, Q) of the experiment by a method, one-sided, as the paper's g."""
-    return account_for(
-        experiment.mechanism(n), method=method.name, degree=method.degree, direction="forward"
-    )
+    return account_for(experiment.mechanism(n), method=method.name, degree=method.degree, direction="forward")
 
 
 @lru_cache(maxsize=512)

@@ -135,9 +135,7 @@ def ew_param(_: Sizes) -> Picture:
         texts=((star + 0.03, star - 0.01, f"α* = {star:.4f}"),),
     )
     first, second = (
-        account_for(
-            PoissonSampled(Gaussian(noise), rate=0.15) ** 100, method="edgeworth", degree=2
-        ).curve
+        account_for(PoissonSampled(Gaussian(noise), rate=0.15) ** 100, method="edgeworth", degree=2).curve
         for noise in (1.0, 1.4)
     )
     comparison = compare(second, first)
@@ -165,7 +163,7 @@ def ew_param(_: Sizes) -> Picture:
         (left, right),
         columns=2,
         panel_size=(4.1, 4.0),
-        legend_columns=6,
+        legend_columns=3,
     )
 
 
@@ -189,13 +187,15 @@ def laplace_dual(sizes: Sizes) -> Picture:
     for log in (False, True):
         for n in sizes.laplace:
             end = 3 * math.sqrt(n)
-            near = end * (1 - np.geomspace(1e-5, 0.1, 30))
+            near = end * (1 - np.geomspace(1e-8, 0.1, 40))
             epsilon = np.unique(np.concatenate([np.linspace(0.0, 1.6 * end, 161), near]))
             curves = [curve(REFERENCE, epsilon, reference_of(LAPLACE, n).delta(epsilon))]
             for method in (CLT, EDGEWORTH, NUMERICAL):
                 curves.append(curve(method, epsilon, curve_of(LAPLACE, n, method).profile()(epsilon)))
             if log:  # nothing is drawn where delta is 0
-                curves = [Curve(c.label, c.x, np.where(c.y > 1e-12, c.y, np.nan), c.colour, c.line, c.width) for c in curves]
+                curves = [
+                    Curve(c.label, c.x, np.where(c.y > 1e-12, c.y, np.nan), c.colour, c.line, c.width) for c in curves
+                ]
             bottom = 1e-7 if log else 0.0
             curves.append(Curve("true change point ε = nθ", np.full(2, end), np.array([bottom, 1.0]), _INK, "-", 0.8))
             panels.append(

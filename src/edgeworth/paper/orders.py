@@ -110,9 +110,7 @@ def measure(design: Design, doublings: int) -> Orders:
             account = account_for(mechanism, method="edgeworth", degree=degree, direction="forward")
             errors[row, degree] = np.max(np.abs(account.raw_tradeoff(_ALPHAS) - exact))
     theory = -design.order * np.arange(1.0, design.degrees + 1)
-    return Orders(
-        design.title, design.remark, n, errors, theory, _slopes(n, errors), _slopes(n[-4:], errors[-4:])
-    )
+    return Orders(design.title, design.remark, n, errors, theory, _slopes(n, errors), _slopes(n[-4:], errors[-4:]))
 
 
 def _slopes(n: NDArray[np.int64], errors: Array) -> Array:

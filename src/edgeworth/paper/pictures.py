@@ -80,8 +80,7 @@ class Picture:
         for panel in self.panels:
             for one in panel.curves:
                 writer.writerows(
-                    [panel.title, one.label, repr(float(x)), repr(float(y))]
-                    for x, y in zip(one.x, one.y, strict=True)
+                    [panel.title, one.label, repr(float(x)), repr(float(y))] for x, y in zip(one.x, one.y, strict=True)
                 )
         return out.getvalue()
 

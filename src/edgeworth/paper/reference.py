@@ -178,7 +178,9 @@ def _loss(x: Array, mu: float, rate: float) -> Array:
     if rate == 1:
         return shift
     return np.where(
-        shift < 0, np.log1p(rate * np.expm1(np.minimum(shift, 0))), shift + np.log(rate + (1 - rate) * np.exp(-np.abs(shift)))
+        shift < 0,
+        np.log1p(rate * np.expm1(np.minimum(shift, 0))),
+        shift + np.log(rate + (1 - rate) * np.exp(-np.abs(shift))),
     )
 
 

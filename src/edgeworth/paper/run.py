@@ -10,7 +10,14 @@ from edgeworth.paper.experiments import FULL, LAPLACE, QUICK, SGD, SGD_ROOT, Siz
 from edgeworth.paper.figures import PAPER_FIGURES, error_by_degree, orders_figure
 from edgeworth.paper.orders import DESIGNS, Orders, measure
 from edgeworth.paper.page import page, picture_section, table_section
-from edgeworth.paper.tables import Table, error_table, laplace_runtime, mixture_runtime, orders_table
+from edgeworth.paper.tables import (
+    Table,
+    change_point_table,
+    error_table,
+    laplace_runtime,
+    mixture_runtime,
+    orders_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +73,7 @@ _READING_ORDER = (
     "table_mixture_runtime",
     "figure_mixture_phalf",
     "figure_mixture_symm_phalf",
+    "table_change_point",
     "table_errors_laplace",
     "table_errors_noisy_sgd",
     "table_errors_noisy_sgd_root",
@@ -90,6 +98,7 @@ def _stages(sizes: Sizes) -> list[tuple[str, Callable[[], list[Picture | Table]]
                 lambda experiment=experiment, ns=ns: [error_table(experiment, ns, sizes.degrees)],  # type: ignore[misc]
             )
         )
+    stages.append(("change points", lambda: [change_point_table(sizes.laplace_errors)]))
     stages.append(("errors by degree", lambda: [error_by_degree(sizes)]))
     measured: list[Orders] = []
 
