@@ -69,8 +69,9 @@ class Account:
 
     @cached_property
     def _composed(self) -> ComposedCurve:
-        changes = {"forward": lambda f: f, "backward": TradeOff.inverse, "both": TradeOff.symmetrise}
-        return self.forward.map(changes[self.direction])
+        if self.direction == "forward":
+            return self.forward
+        return self.forward.map(lambda f: f.inverse() if self.direction == "backward" else f.symmetrise())
 
     @property
     def certificate(self) -> Certificate:

@@ -14,8 +14,10 @@ CASES = {
     "nothing": (
         ["compare"],
         "nothing to account for",
-        "give --noise-multiplier, --rate, --steps, or a JSON file, "
-        "e.g. edgeworth compare --noise-multiplier 0.8 --rate 256/50000 --steps 5000",
+        (
+            "give --noise-multiplier, --rate, --steps, or a JSON file, "
+            "e.g. edgeworth compare --noise-multiplier 0.8 --rate 256/50000 --steps 5000"
+        ),
     ),
     "half a run": (
         ["compare", "--steps", "10"],
@@ -135,8 +137,10 @@ STDIN = {
     "unknown mechanism": (
         '{"format": "edgeworth-mechanism", "version": 1, "mechanism": {"type": "Cauchy"}}',
         "mechanism: type='Cauchy' is unknown",
-        "give one of ApproxDP, Composed, DensityPair, Gaussian, GaussianDP, Laplace, PoissonSampled, "
-        "RandomizedResponse, Repeated",
+        (
+            "give one of ApproxDP, Composed, DensityPair, Gaussian, GaussianDP, Laplace, PoissonSampled, "
+            "RandomizedResponse, Repeated"
+        ),
     ),
     "bad value": (
         '{"format": "edgeworth-mechanism", "version": 1, "mechanism": {"type": "GaussianDP", "mu": -1}}',
@@ -171,7 +175,7 @@ def test_a_method_that_refuses_is_an_answer_not_an_error(run):
     assert "no answer" in result.out
 
 
-def test_a_bug_shows_its_traceback(run, monkeypatch):
+def test_a_bug_shows_its_traceback(monkeypatch):
     def broken(*_arguments):
         raise ZeroDivisionError
 

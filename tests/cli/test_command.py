@@ -13,7 +13,15 @@ import pytest
 import edgeworth as ew
 
 COMMAND = Path(sys.executable).parent / "edgeworth"
-LOADED = "import sys; from edgeworth.cli import main; sys.argv[1:] = ['--version']\ntry: main()\nexcept SystemExit: pass\n"
+LOADED = """
+import sys
+from edgeworth.cli import main
+sys.argv[1:] = ["--version"]
+try:
+    main()
+except SystemExit:
+    print(*({heavy!r} & set(sys.modules)))
+"""
 
 
 @pytest.fixture
@@ -34,7 +42,7 @@ def test_version_of_the_command_and_of_the_module(piped):
 
 def test_version_imports_nothing_slow(piped):
     heavy = {"matplotlib", "scipy.stats", "edgeworth.report", "edgeworth.paper", "rich.table"}
-    loaded = piped(sys.executable, "-c", f"{LOADED}print(*({heavy!r} & set(sys.modules)))").stdout
+    loaded = piped(sys.executable, "-c", LOADED.format(heavy=heavy)).stdout
     assert loaded.splitlines() == [f"edgeworth {ew.__version__}", ""]
 
 
@@ -128,7 +136,5 @@ def test_plot_without_matplotlib_names_the_pip_line(run, tmp_path, monkeypatch):
     arguments = ["compare", "--noise-multiplier", "4", "--rate", "1", "--steps", "3"]
     result = run(*arguments, "--plot", tmp_path / "run.png")
     assert (result.code, result.out) == (2, "")
-    assert result.err == (
-        "error: matplotlib is not installed\nhint: it comes with: pip install 'edgeworth[plot]'\n"
-    )
+    assert result.err == ("error: matplotlib is not installed\nhint: it comes with: pip install 'edgeworth[plot]'\n")
     assert run(*arguments).code == 0

@@ -76,7 +76,7 @@ def two_steps():
 def test_two_steps_against_thirty_digits(two_steps, threshold):
     alpha, beta = _two_steps_to_thirty_digits(1.0, 0.35, threshold)
     f = two_steps
-    assert abs(f(float(alpha)) - float(beta)) < 1e-10
+    assert abs(f(float(alpha)) - float(beta)) < 1e-11
 
 
 @pytest.mark.parametrize("threshold", [-1.0, 0.2, 2.5])
@@ -100,8 +100,8 @@ def test_five_steps_against_the_line_integral_elsewhere(threshold):
     alpha = float(np.sum(share * (moment * np.exp(-s * threshold) / s).real))
     power = float(np.sum(share * (moment * np.exp(-(s - 1) * threshold) / (s - 1)).real))
     f = noisy_sgd_reference(1.0, rate, n)
-    assert abs(f(alpha) - (1 - power)) < 1e-9
-    assert abs(f.delta(threshold) - (power - math.exp(threshold) * alpha)) < 1e-9
+    assert abs(f(alpha) - (1 - power)) < 1e-11
+    assert abs(f.delta(threshold) - (power - math.exp(threshold) * alpha)) < 1e-11
 
 
 def _lattice_delta(edges_of, masses_of, n, h, epsilon):
@@ -190,7 +190,7 @@ def test_the_laplace_reference_is_symmetric_with_straight_segments_at_the_atoms(
     mass = math.exp(-n * theta) / 2**n
     steep = f(np.array([0.25, 0.5, 0.75]) * mass)
     assert np.max(np.abs(steep - (1 - np.array([0.25, 0.5, 0.75]) / 2**n))) < 1e-11
-    assert f.delta(n * theta) < 1e-14
+    assert f.delta(n * theta) < 1e-11  # e^(n theta) times the rounding of alpha
 
 
 def test_the_reference_is_convex_between_zero_and_the_identity():

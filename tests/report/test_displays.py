@@ -116,11 +116,11 @@ def test_two_panels_linear_and_logarithmic(guarantee, estimate, tmp_path):
 
 def test_new_axes_without_a_window(estimate, monkeypatch):
     monkeypatch.setitem(mpl.rcParams, "backend", "agg")
-    from matplotlib import pyplot  # noqa: PLC0415
+    from matplotlib import pyplot as plt  # noqa: PLC0415
 
     ax = estimate.plot()
-    assert ax.figure in map(pyplot.figure, pyplot.get_fignums())
-    pyplot.close("all")
+    assert ax.figure in map(plt.figure, plt.get_fignums())
+    plt.close("all")
 
 
 def test_without_matplotlib_the_pip_line_is_named(estimate, monkeypatch, tmp_path):
@@ -139,5 +139,5 @@ def test_bad_points(estimate, points):
 
 
 def test_no_accounts():
-    with pytest.raises(ew.InvalidArgument, match="accounts={} is empty"):
+    with pytest.raises(ew.InvalidArgument, match=r"accounts={} is empty"):
         MethodsDisplay.from_accounts({})

@@ -1,13 +1,13 @@
 """The commands with their options, and what an error looks like.
 
-Exit codes: 0 for an answer, 2 for bad input (one line "error: …" and one line "hint: …" on stderr), 130 when interrupted.
-Anything else that goes wrong is a bug and shows its traceback.
+Exit codes: 0 for an answer, 2 for bad input (one line "error: …" and one line "hint: …" on stderr), 130 when
+interrupted. Anything else that goes wrong is a bug and shows its traceback.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations when it runs
 from typing import Annotated, Any
 
 import typer
@@ -60,11 +60,11 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     *,
-    version: Annotated[  # noqa: ARG001 - its callback does the work
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    """How much privacy is left after all these private algorithms ran on the same data?
+    """How much privacy is left after all these private algorithms ran on the same data.
 
     Every answer says whether it is a guarantee or an estimate.
     """
@@ -75,23 +75,22 @@ def _root(
     "- a DP-SGD run:  `edgeworth compare --noise-multiplier 0.8 --rate 256/50000 --steps 5000`\n"
     "- two deltas, and a picture:  "
     "`edgeworth compare --noise-multiplier 1 --rate 0.01 --steps 1000 --delta 1e-5 --delta 1e-8 --plot run.png`\n"
-    "- anything else, described in JSON:  `edgeworth compare mechanism.json`  or  `edgeworth compare - < mechanism.json`\n"
+    "- anything else, described in JSON:  `edgeworth compare mechanism.json`  or\n"
+    "  `edgeworth compare - < mechanism.json`\n"
     "- for programs:  `edgeworth compare mechanism.json --json`"
 )
 def compare(  # noqa: PLR0917 - an option each
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="What ran, as the JSON that `edgeworth.to_json` writes; - reads stdin.",
             show_default=False,
         ),
     ] = None,
     noise_multiplier: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER", help="Noise standard deviation over the clipping norm.", show_default=False
-        ),
+        typer.Option(metavar="NUMBER", help="Noise standard deviation over the clipping norm.", show_default=False),
     ] = None,
     rate: Annotated[
         str | None,

@@ -61,9 +61,7 @@ def number(**argument: str | None) -> float:
     try:
         return float(Fraction(str(text)) if "/" in str(text) else str(text))
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise InvalidArgument(
-            f"{name}={text!r} is not a number; give one such as 0.00512 or 256/50000"
-        ) from None
+        raise InvalidArgument(f"{name}={text!r} is not a number; give one such as 0.00512 or 256/50000") from None
 
 
 def whole_number(**argument: str | None) -> int:

@@ -73,14 +73,14 @@ def _what_ran(mechanism: Mechanism) -> Text:
 
 
 def _grid_of(table: MethodsTable) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     grid.add_column("method", no_wrap=True)
     grid.add_column("epsilon", justify="right")
     grid.add_column("truth lies in")
     grid.add_column("this is")
     grid.add_column(f"f({table.alpha:g})", justify="right")
     grid.add_column("mu*", justify="right")
-    grid.add_column("ms", justify="right")
+    grid.add_column("ms", justify="right", min_width=5)  # one width, whatever the time
     for place, delta in enumerate(table.deltas):
         grid.add_row(Text(f"at delta = {delta:g}", style="italic"))
         for answer in table.answers:
@@ -101,12 +101,10 @@ def _row(answer: MethodAnswer, place: int) -> list[str | Text]:
         lower, upper = (float(np.ravel(end)[place]) for end in (answer.epsilon.lower, answer.epsilon.upper))
         interval = f"[{_outward(lower, ROUND_FLOOR)}, {_outward(upper, ROUND_CEILING)}]"
     kind = Text("guarantee", style="bold green") if answer.certified else Text("estimate", style="yellow")
-    row = [name, epsilon, interval, kind]
+    row: list[str | Text] = [name, epsilon, interval, kind]
     if place > 0:
         return row
-    mu_star = (
-        f"<={_outward(answer.mu_star, ROUND_CEILING, 4)}" if answer.certified else _nearest(answer.mu_star, 4)
-    )
+    mu_star = f"<={_outward(answer.mu_star, ROUND_CEILING, 4)}" if answer.certified else _nearest(answer.mu_star, 4)
     milliseconds = f"{answer.milliseconds:.{1 if answer.milliseconds < 9.95 else 0}f}"
     return [*row, f"{float(answer.tradeoff.value):.4f}", mu_star, milliseconds]
 
@@ -140,9 +138,7 @@ def _without_sampling(table: MethodsTable) -> str:
         epsilon = account(Composed(parts), method="closed-form").epsilon(delta).upper_bound()
     except EdgeworthError:
         return ""
-    return (
-        f" With every record in every batch, epsilon would be {_nearest(float(epsilon))} at delta = {delta:g}."
-    )
+    return f" With every record in every batch, epsilon would be {_nearest(float(epsilon))} at delta = {delta:g}."
 
 
 def _notes(table: MethodsTable) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from edgeworth import validation
-from edgeworth.composition import closed_form, clt, cornish_fisher, edgeworth, recursion, saddlepoint
+from edgeworth.composition import closed_form, clt, contour, cornish_fisher, edgeworth, recursion, saddlepoint
 from edgeworth.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Engine(Protocol):
 #: every engine by name, with the degrees that it takes
 METHODS: dict[str, tuple[Engine, range]] = {
     "closed-form": (closed_form.compose, range(9)),
+    "contour": (contour.compose, range(9)),
     "recursion": (recursion.compose, range(9)),
     "clt": (clt.compose, range(9)),
     "edgeworth": (edgeworth.compose, range(9)),
@@ -38,10 +39,13 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | where                         | method      | because                                   |
     |---|---|---|
     | a formula exists              | closed-form | all digits, microseconds                  |
+    | Gaussian noise, or n sampled Gaussian steps with n rate^2 >= 1e-3 | contour | twelve digits, milliseconds |
     | otherwise                     | recursion   | an enclosure for every mechanism          |
     """
     if closed_form.exists(total):
         return "closed-form", "this composition has a formula"
+    if contour.applies(total):
+        return "contour", "smooth losses: the line integral gives all digits"
     return "recursion", "no formula; the recursion encloses every mechanism"
 
 

@@ -26,6 +26,7 @@ from scipy.special import erfcx
 from edgeworth.composition.edgeworth import repair_note
 from edgeworth.composition.result import ComposedCurve, estimate, identity, nothing_ran
 from edgeworth.composition.series import graded_polynomials
+from edgeworth.composition.tilts import Tilts
 from edgeworth.curves import ThresholdCurve
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TiltedExpansion", "compose"]
 
-_DEEPEST = 720.0  # nats: e^-720 is past the smallest double
-_FARTHEST = 38.0  # the root of twice that depth
-_CLOSEST = 1e-6  # closer tilts than this, in units of 1/sqrt(K''), are one
-_SHRUNK = 1e-9  # of the variance between P and Q
 _MOST_STEPS = 200  # of the search for a saddle point; bisection alone needs 60
 _SPACING = 0.1  # of the tilts where convexity is checked, in units of 1/sqrt(K''); values between are exact
 _LAGUERRE = np.polynomial.laguerre.laggauss(48)
@@ -49,9 +46,8 @@ class TiltedExpansion:
     def __init__(self, total: TotalLoss, degree: int) -> None:
         self.total = total
         self.degree = degree
-        self._width = 1 / math.sqrt(float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]))
-        self.range = self._range()
-        self._table = TiltTable(total, self._knots(), degree + 2, self.range)
+        tilts = Tilts(total, _SPACING)
+        self._table = TiltTable(total, tilts.tilt, degree + 2, tilts.range)
 
     def tests(self, tilt: Array) -> tuple[Array, Array, Array, Array]:
         """(alpha, beta, 1 - beta, 1 - alpha) of the test that rejects beyond t = K'(c), for every tilt c."""
@@ -98,44 +94,9 @@ class TiltedExpansion:
             c = following
         return np.asarray(c)
 
-    def _range(self) -> tuple[float, float]:
-        """The tilts beyond which alpha or beta is no double: c K' - K > DEEPEST on the right, so on the left."""
-
-        def state(c: float, pole: float) -> tuple[float, float]:
-            k, t, variance = self.total.tilted(np.array([c]), 2, (min(c, 0.0), max(c, 1.0)))[0]
-            return float((c - pole) * t - k), float(variance)
-
-        def farthest(direction: float, pole: float) -> float:
-            length = self._width
-            depth, variance = state(pole + direction * length, 1 - pole)
-            # A bounded loss has a deepest tail: there the tilted law shrinks to the end point and the search ends.
-            while depth < _DEEPEST and variance * self._width**2 > _SHRUNK and length < 1e4 * (1 + self._width):
-                length *= 1.25
-                depth, variance = state(pole + direction * length, 1 - pole)
-            return pole + direction * length
-
-        return farthest(-1.0, 0.0), farthest(1.0, 1.0)
-
     def tilts(self) -> Array:
         """The grid of tilts between which the curve is smooth."""
         return self._table.tilt
-
-    def _knots(self) -> Array:
-        """Tilts evenly spaced in the signed root of the depth, as thresholds of a normal law would be.
-
-        A bounded loss stops growing deeper; there the tilts themselves, geometrically spaced, carry the table on.
-        """
-        low, high = self.range
-        spread = np.sinh(np.linspace(-1, 1, 401) * math.asinh((high - low) / self._width)) * self._width
-        coarse = np.unique(np.clip(0.5 + spread, low, high))
-        k, t = self.total.tilted(coarse, 2, self.range)[:, :2].T
-        # between the saddle points of P and Q, c = 0 and 1, half of the one depth and half of the other
-        root = [np.sign(coarse - pole) * np.sqrt(2 * np.maximum((coarse - pole) * t - k, 0)) for pole in (0, 1)]
-        place = np.maximum.accumulate((root[0] + root[1]) / 2)
-        first, last = max(float(place[0]), -_FARTHEST), min(float(place[-1]), _FARTHEST)
-        even = np.linspace(first, last, int((last - first) / _SPACING) + 8)
-        knots = np.union1d(np.interp(even, place, coarse), coarse[(place > first) & (place < last)])
-        return np.asarray(knots[np.concatenate([[True], np.diff(knots) > _CLOSEST * self._width])])
 
     def _at(self, tilt: Array) -> tuple[Array, Array, Array, Array]:
         """K(c), K'(c), sqrt(K''(c)) and the series coefficients c_m(c), one row for each tilt."""

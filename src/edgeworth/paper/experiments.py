@@ -66,7 +66,7 @@ class Experiment:
 
 def _sgd(name: str, title: str, power: float) -> Experiment:
     def rate(n: int) -> float:
-        return 0.5 / n**power
+        return 0.5 * math.pow(n, -power)
 
     return Experiment(
         name,

@@ -72,9 +72,9 @@ def primal_dual(_: Sizes) -> Picture:
     return Picture(
         "primal_dual",
         "Figure primal_dual: a trade-off function and two of its supporting lines",
-        "The symmetric f = G₁ and the two lines that (1, δ(1))-DP puts below it, with slopes −e^±ε. Changed: the paper says "
-        "that both lines have intercept 1 − δ. The steep one meets the vertical axis there, the flat one the horizontal axis; "
-        "on the vertical axis it starts at e^−ε(1 − δ).",
+        "The symmetric f = G₁ and the two lines that (1, δ(1))-DP puts below it, with slopes −e^±ε. Changed: the "
+        "paper says that both lines have intercept 1 − δ. The steep one meets the vertical axis there, the flat "
+        "one the horizontal axis; on the vertical axis it starts at e^−ε(1 − δ).",
         (panel,),
         columns=1,
         panel_size=(4.8, 4.3),
@@ -109,10 +109,11 @@ def cornish_fisher(sizes: Sizes) -> Picture:
     return Picture(
         "cornish_fisher",
         "Figure cornish_fisher: two ways to invert F",
-        "f(α) for Lap(0, 1)ⁿ against Lap(3/√n, 1)ⁿ with F̃ fixed as the degree-2 expansion and F⁻¹ by method (i) or (ii). Below, the "
-        "errors, with both ends of the axis stretched. Raw values, before they are made a trade-off function: the Cornish–Fisher quantile is no longer monotone near α = 0 and 1 "
-        "when n is small; method (i) has no value where the expansion of F turns back. Changed: method (i) solves "
-        "F(h) = 1 − α, printed as F(h) − 1 − α = 0; the truth is drawn beneath.",
+        "f(α) for Lap(0, 1)ⁿ against Lap(3/√n, 1)ⁿ with F̃ fixed as the degree-2 expansion and F⁻¹ by method (i) "
+        "or (ii). Below, the errors, with both ends of the axis stretched. Raw values, before they are made a "
+        "trade-off function: the Cornish–Fisher quantile is no longer monotone near α = 0 and 1 when n is small; "
+        "method (i) has no value where the expansion of F turns back. Changed: method (i) solves F(h) = 1 − α, "
+        "printed as F(h) − 1 − α = 0; the truth is drawn beneath.",
         (*above, *below),
         columns=len(above),
         panel_size=(2.75, 2.6),
@@ -156,10 +157,11 @@ def ew_param(_: Sizes) -> Picture:
     return Picture(
         "ew_param",
         "Figure ew_param: two parameters, (μ*, γ)",
-        "Left: the degree-2 estimate for Lap(0, 1)² against Lap(1.5, 1)², G_μ* and y = x meet at (α*, α*); γ is the area under "
-        "the estimate. Right: noisy SGD, p = 0.15, n = 100, with σ = 1 (first) and σ = 1.4 (second), symmetrised. Both "
-        f"parameters and the curves pointwise agree: by parameters {comparison.by_parameters}, pointwise "
-        f"{comparison.pointwise}. The paper does not say which mechanisms it drew.",
+        "Left: the degree-2 estimate for Lap(0, 1)² against Lap(1.5, 1)², G_μ* and y = x meet at (α*, α*); γ is "
+        "the area under the estimate. Right: noisy SGD, p = 0.15, n = 100, with σ = 1 (first) and σ = 1.4 "
+        "(second), symmetrised. Both parameters and the curves pointwise agree: by parameters "
+        f"{comparison.by_parameters}, pointwise {comparison.pointwise}. The paper does not say which mechanisms it "
+        "drew.",
         (left, right),
         columns=2,
         panel_size=(4.1, 4.0),
@@ -173,8 +175,10 @@ def laplace(sizes: Sizes) -> Picture:
     return Picture(
         "laplace",
         "Figure laplace: a moderate number of compositions",
-        "Trade-off functions for Lap(0, 1)ⁿ against Lap(3/√n, 1)ⁿ. Changed: the truth is drawn beneath, from the exact mixture "
-        "of gamma laws; “Numerical” is the paper's recursion with its missing factor q(x), as convolutions.",
+        "Trade-off functions for Lap(0, 1)ⁿ against Lap(3/√n, 1)ⁿ. Changed: the truth is drawn beneath, from the "
+        "exact mixture of gamma laws; “Numerical” is the paper's recursion with its missing factor q(x), as "
+        "convolutions. Here and below, the errors in the panels are the largest over the drawn α, from 0.0002 to "
+        "0.9998.",
         panels,
         columns=len(panels),
         panel_size=(2.75, 2.75),
@@ -190,8 +194,9 @@ def laplace_dual(sizes: Sizes) -> Picture:
             near = end * (1 - np.geomspace(1e-8, 0.1, 40))
             epsilon = np.unique(np.concatenate([np.linspace(0.0, 1.6 * end, 161), near]))
             curves = [curve(REFERENCE, epsilon, reference_of(LAPLACE, n).delta(epsilon))]
-            for method in (CLT, EDGEWORTH, NUMERICAL):
-                curves.append(curve(method, epsilon, curve_of(LAPLACE, n, method).profile()(epsilon)))
+            curves += [
+                curve(m, epsilon, curve_of(LAPLACE, n, m).profile()(epsilon)) for m in (CLT, EDGEWORTH, NUMERICAL)
+            ]
             if log:  # nothing is drawn where delta is 0
                 curves = [
                     Curve(c.label, c.x, np.where(c.y > 1e-12, c.y, np.nan), c.colour, c.line, c.width) for c in curves
@@ -213,9 +218,9 @@ def laplace_dual(sizes: Sizes) -> Picture:
     return Picture(
         "laplace_dual",
         "Figure laplace_dual: the same in (ε, δ)",
-        "δ(ε) of the curves above. The truth is 0 from ε = nθ = 3√n on, the thin vertical line. Changed: a second row with "
-        "logarithmic δ, where the methods part: the expansion has no value at the least α, where a chord takes its place and δ "
-        "stays on a small level.",
+        "δ(ε) of the curves above. The truth is 0 from ε = nθ = 3√n on, the thin vertical line. Changed: a second "
+        "row with logarithmic δ, where the methods part: the expansion has no value at the least α, where a chord "
+        "takes its place and δ stays on a small level.",
         tuple(panels),
         columns=len(sizes.laplace),
         panel_size=(2.75, 2.5),
@@ -240,8 +245,8 @@ def mixture_symm(sizes: Sizes) -> Picture:
     return Picture(
         "mixture_symm",
         "Figure mixture_symm: privacy of noisy SGD",
-        "min{g, g⁻¹}** for n-step noisy SGD, σ = 1, p = 0.5/n^(1/4). The CLT is outside the regime in which it is proved, and "
-        "far from the truth at n = 500 still.",
+        "min{g, g⁻¹}** for n-step noisy SGD, σ = 1, p = 0.5/n^(1/4). The CLT is outside the regime in which it is "
+        "proved, and far from the truth at n = 500 still.",
         tuple(_compared(SGD, n, symmetrise=True) for n in sizes.symmetrised),
         columns=min(3, len(sizes.symmetrised)),
     )
@@ -253,8 +258,8 @@ def mixture_phalf(sizes: Sizes) -> Picture:
     return Picture(
         "mixture_phalf",
         "Figure mixture_phalf (appendix): one direction, p = 0.5/√n",
-        "g = (p G₁ + (1 − p) Id)^⊗n in the regime where the CLT is proved. Changed: the paper's text reads p = 0.5/n^(−1/2), "
-        "its caption 0.5/n^(1/2) (G₁ + Id)^⊗n.",
+        "g = (p G₁ + (1 − p) Id)^⊗n in the regime where the CLT is proved. Changed: the paper's text reads p = "
+        "0.5/n^(−1/2), its caption 0.5/n^(1/2) (G₁ + Id)^⊗n.",
         panels,
         columns=len(panels),
         panel_size=(2.75, 2.75),
@@ -314,8 +319,8 @@ def error_by_degree(sizes: Sizes) -> Picture:
     return Picture(
         "error_by_degree",
         "Beyond the paper: is a higher degree better?",
-        "The largest error of the Edgeworth estimate over α from 0.005 to 0.995 against its degree; the paper stops at 2. For "
-        "n = 1 the series does not converge to anything: at small n a higher degree can be worse.",
+        "The largest error of the Edgeworth estimate over α from 0.005 to 0.995 against its degree; the paper "
+        "stops at 2. For n = 1 the series does not converge to anything: at small n a higher degree can be worse.",
         tuple(panels),
         columns=3,
         panel_size=(3.9, 3.5),
@@ -346,8 +351,8 @@ def orders_figure(orders: tuple[Orders, ...]) -> Picture:
     return Picture(
         "orders",
         "Beyond the paper: the orders of convergence, measured",
-        "The largest raw error over α from 0.01 to 0.99 against n, with the slope of the theory through the last point. "
-        + " ".join(f"{one.title}: {one.remark}" for one in orders),
+        "The largest raw error over α from 0.01 to 0.99 against n, with the slope of the theory through the last "
+        "point. " + " ".join(f"{one.title}: {one.remark}" for one in orders),
         tuple(panels),
         columns=len(panels),
         panel_size=(3.9, 3.5),

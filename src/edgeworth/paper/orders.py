@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
     Truth: TypeAlias = Callable[[ArrayLike], Array]
 
-__all__ = ["Design", "DESIGNS", "Orders", "measure"]
+__all__ = ["DESIGNS", "Design", "Orders", "measure"]
 
 _ALPHAS = np.linspace(0.01, 0.99, 99)
 _FLOOR = 2e-12  # errors below are those of the reference and of rounding: not fitted
@@ -80,8 +80,8 @@ DESIGNS = (
     ),
     Design(
         "noisy SGD, p = 1/2, σ = √n/2",
-        "μ = 1/σ shrinks so that the total stays G₁-like; the r-th cumulant of one step is then of order μ^(2r−2), not μ^r, so "
-        "each degree gains a whole power of n; orders −(d + 1).",
+        "μ = 1/σ shrinks so that the total stays G₁-like; the r-th cumulant of one step is then of order "
+        "μ^(2r−2), not μ^r, so each degree gains a whole power of n; orders −(d + 1).",
         3,
         4,
         1.0,
@@ -89,8 +89,8 @@ DESIGNS = (
     ),
     Design(
         "noisy SGD, σ = 2, p = 2/√n",
-        "the regime p√n = constant of the paper's appendix at a noise where the orders can be seen; −(d + 1)/2, approached from "
-        "above since p itself still falls.",
+        "the regime p√n = constant of the paper's appendix at a noise where the orders can be seen; −(d + 1)/2, "
+        "approached from above since p itself still falls.",
         8,
         4,
         0.5,

@@ -24,7 +24,8 @@ figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 figcaption, .caption { font-size: .9rem; color: #333; margin: .6rem 0; }
 nav ol { columns: 2; font-size: .9rem; padding-left: 1.4rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font: 13.5px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, monospace; margin: .4rem auto; }
+table { border-collapse: collapse; font: 13.5px/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, monospace;
+        margin: .4rem auto; }
 th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; font-family: Georgia, serif; font-size: 14.5px; }
 thead tr { border-top: 1.5px solid #222; border-bottom: 1px solid #222; }

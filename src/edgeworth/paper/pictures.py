@@ -97,8 +97,10 @@ class Picture:
         """Draw on a matplotlib Figure; one legend below all panels."""
         rows = -(-len(self.panels) // self.columns)
         width, height = self.panel_size
-        figure.set_size_inches(width * self.columns, height * rows + 0.55)
-        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+        labels = {one.label for panel in self.panels for one in panel.curves}
+        legend_rows = -(-len(labels) // self.legend_columns)
+        figure.set_size_inches(width * self.columns, height * rows + 0.35 + 0.25 * legend_rows)
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.1, rect=(0.0, 0.0, 1.0, 0.99))
         handles: dict[str, Any] = {}
         for number, panel in enumerate(self.panels):
             axes = figure.add_subplot(rows, self.columns, number + 1)

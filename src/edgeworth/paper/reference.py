@@ -3,16 +3,19 @@
 Both come from P[T > t] and Q[T <= t] at one threshold t. The test at t and the slope -e^t of f there give f(alpha) near
 alpha(t) up to the square of alpha - alpha(t), and exactly on the straight segment that an atom of T makes.
 
-Laplace noise: with S = (T + n theta)/2 the sum of n copies of clip(x, 0, theta), x ~ Lap(0, 1), expand by the number m of
-copies strictly inside (0, theta); each has density e^-x/2 there, so
+Laplace noise: with S = (T + n theta)/2 the sum of n copies of clip(x, 0, theta), x ~ Lap(0, 1), expand by the number m
+of copies strictly inside (0, theta); each has density e^-x/2 there, so
 
-    P[S <= s] = 2^-n sum_m C(n, m) sum_r w_(m,r) e^(-r theta) Gamma_m(s - r theta),   (1 - z)^m (1 + z)^(n-m) = sum_r w_(m,r) z^r,
+    P[S <= s] = 2^-n sum_m C(n, m) sum_r w_(m,r) e^(-r theta) Gamma_m(s - r theta),
+    sum_r w_(m,r) z^r = (1 - z)^m (1 + z)^(n-m),
 
-Gamma_m the distribution function of the sum of m standard exponentials (m = 0: the atoms at r theta). Q is the mirror image.
+Gamma_m the distribution function of the sum of m standard exponentials (m = 0: the atoms at r theta). Q is the mirror
+image.
 
 Noisy SGD: with M(s) = E_P[e^(sL)] and the line Re s = 1/2, between the two poles,
 
-    P[T > t]  =  (1/2 pi i) integral of M(s)^n e^(-st)/s ds,     Q[T <= t]  =  (1/2 pi i) integral of M(s)^n e^((1-s)t)/(1-s) ds,
+    P[T > t]  = (1/2 pi i) integral of M(s)^n e^(-st)/s ds,
+    Q[T <= t] = (1/2 pi i) integral of M(s)^n e^((1-s)t)/(1-s) ds,
 
 both by the trapezoidal rule on the same nodes, whatever t.
 """
@@ -78,7 +81,7 @@ class Reference:
         return np.asarray(np.where(wanted <= 0, 1.0, value)).reshape(np.shape(alpha))
 
     def _threshold(self, wanted: Array) -> tuple[Array, Array]:
-        """t and alpha(t) close to alpha, or t on an atom: halving and the secant in turn."""
+        """A threshold t and its alpha(t), close to alpha, or t on an atom: halving and the secant in turn."""
         grid, on_grid = self._table
         cell = np.clip(np.searchsorted(on_grid, wanted), 1, _TABLE - 1)
         low, high = grid[cell], grid[cell - 1]
@@ -103,13 +106,13 @@ class Reference:
         return np.where(nearer, low, high), np.where(nearer, at_low, at_high)
 
     def delta(self, epsilon: ArrayLike) -> Array:
-        """delta(eps) = Q[T > eps] - e^eps P[T > eps]; beyond the range of thresholds as at its ends."""
+        """The profile Q[T > eps] - e^eps P[T > eps]; beyond the range of thresholds as at its ends."""
         wanted = np.asarray(epsilon, dtype=np.float64)
         alpha, _, power = self.tests(np.clip(np.atleast_1d(wanted), self.low, self.high))
         return np.asarray(np.maximum(power.reshape(wanted.shape) - np.exp(wanted) * alpha.reshape(wanted.shape), 0.0))
 
     def piecewise_linear(self, points: int = 4001) -> PiecewiseLinear:
-        """The chords between the tests at evenly spaced thresholds; above f by about e^t (spacing)^2/8, for drawing."""
+        """The chords between the tests at evenly spaced thresholds: above f, by less than 1e-5; for drawing."""
         alpha, beta, power = self.tests(np.linspace(self.high, self.low, points))
         return PiecewiseLinear.hull(np.clip(alpha, 0.0, 1.0), beta, power=power)
 
@@ -205,7 +208,7 @@ def _moments_on_line(mu: float, rate: float, n: int, spacing: float) -> tuple[Co
     nodes, moments = [], []
     for block in range(_MOST_BLOCKS):
         y = spacing * np.arange(block * _BLOCK, (block + 1) * _BLOCK)
-        # The trapezoidal rule in x: |e^(iyL)| grows by e^(y mu v) at distance v from the real line, L is analytic to pi/mu.
+        # The trapezoidal rule in x: at distance v off the line |e^(iyL)| grows by e^(y mu v); L is analytic to pi/mu.
         strip = min(0.97 * math.pi / mu, math.sqrt(2 * _NATS))
         h = 2 * math.pi / (y[-1] * mu + strip / 2 + (_NATS + math.log(n)) / strip)
         x = np.arange(-9.0, 9.0 + mu, h)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from edgeworth.errors import require_extra
-from edgeworth.paper.experiments import FULL, LAPLACE, QUICK, SGD, SGD_ROOT, Sizes
+from edgeworth.paper.experiments import FULL, LAPLACE, QUICK, SGD, SGD_ROOT, Experiment, Sizes
 from edgeworth.paper.figures import PAPER_FIGURES, error_by_degree, orders_figure
 from edgeworth.paper.orders import DESIGNS, Orders, measure
 from edgeworth.paper.page import page, picture_section, table_section
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 _LEAD = (
-    "Every figure and table of “Sharp Composition Bounds for Gaussian Differential Privacy via Edgeworth Expansion”, computed "
-    "again, with the slips of its text corrected and each method judged against the truth. CLT, Edgeworth and Cornish–Fisher are "
-    "estimates, not guarantees."
+    "Every figure and table of “Sharp Composition Bounds for Gaussian Differential Privacy via Edgeworth "
+    "Expansion”, computed again, with the slips of its text corrected and each method judged against the truth. "
+    "CLT, Edgeworth and Cornish–Fisher are estimates, not guarantees."
 )
 
 
@@ -90,14 +91,10 @@ def _stages(sizes: Sizes) -> list[tuple[str, Callable[[], list[Picture | Table]]
         ("table mixture_runtime", lambda: [mixture_runtime(sizes)]),
     ]
     for name, make in PAPER_FIGURES.items():
-        stages.append((f"figure {name}", lambda make=make: [make(sizes)]))  # type: ignore[misc]
-    for experiment, ns in ((LAPLACE, sizes.laplace_errors), (SGD, sizes.sgd_errors), (SGD_ROOT, sizes.sgd_errors)):
-        stages.append(
-            (
-                f"errors, {experiment.name}",
-                lambda experiment=experiment, ns=ns: [error_table(experiment, ns, sizes.degrees)],  # type: ignore[misc]
-            )
-        )
+        stages.append((f"figure {name}", partial(_picture, make, sizes)))
+    sized = ((LAPLACE, sizes.laplace_errors), (SGD, sizes.sgd_errors), (SGD_ROOT, sizes.sgd_errors))
+    for experiment, ns in sized:
+        stages.append((f"errors, {experiment.name}", partial(_errors, experiment, ns, sizes.degrees)))
     stages.append(("change points", lambda: [change_point_table(sizes.laplace_errors)]))
     stages.append(("errors by degree", lambda: [error_by_degree(sizes)]))
     measured: list[Orders] = []
@@ -107,9 +104,17 @@ def _stages(sizes: Sizes) -> list[tuple[str, Callable[[], list[Picture | Table]]
         return []
 
     for number, design in enumerate(DESIGNS):
-        stages.append((f"orders, {design.title}", lambda number=number: measure_one(number)))  # type: ignore[misc]
+        stages.append((f"orders, {design.title}", partial(measure_one, number)))
     stages.append(("orders", lambda: [orders_figure(tuple(measured)), orders_table(tuple(measured))]))
     return stages
+
+
+def _picture(make: Callable[[Sizes], Picture], sizes: Sizes) -> list[Picture | Table]:
+    return [make(sizes)]
+
+
+def _errors(experiment: Experiment, ns: tuple[int, ...], degrees: tuple[int, ...]) -> list[Picture | Table]:
+    return [error_table(experiment, ns, degrees)]
 
 
 def _written(out: Path, made: Picture | Table) -> tuple[str, str, str]:

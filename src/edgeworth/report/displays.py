@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["MethodsDisplay", "TradeoffDisplay"]
 
 # Okabe and Ito's palette, told apart with every common colour blindness; grey is the diagonal's.
-_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
+_BLUE, _SKY, _VERMILLION, _GREEN = "#0072B2", "#56B4E9", "#D55E00", "#009E73"
+_PURPLE, _ORANGE = "#CC79A7", "#E69F00"
 _GREY = "#8A8A8A"
 _ESTIMATE_COLOURS = (_VERMILLION, _GREEN, _PURPLE, _ORANGE, "black")
 _ESTIMATE_DASHES = ((0, (8, 2)), (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (1, 2)))
@@ -87,9 +88,7 @@ class TradeoffDisplay:
             (ax,) = _new_axes(1, (7.5, 7.0))
         ax.plot(self.alpha, self.perfect, color=_GREY, linewidth=1, label="perfect privacy, $1-\\alpha$")
         if self.certified:
-            ax.fill_between(
-                self.alpha, self.lower, self.upper, color=_BLUE, alpha=0.25, linewidth=0, label="bracket"
-            )
+            ax.fill_between(self.alpha, self.lower, self.upper, color=_BLUE, alpha=0.25, linewidth=0, label="bracket")
         label = f"$f$, {self.label} ({'guarantee' if self.certified else 'estimate'})"
         ax.plot(self.alpha, self.value, color=_BLUE if self.certified else _VERMILLION, linewidth=2, label=label)
         mu = "$\\mu^*$" if not self.certified else "$\\mu^*\\leq$"
@@ -124,10 +123,7 @@ class MethodsDisplay:
         small = np.geomspace(_SMALLEST_ALPHA, 0.5, _grid(points).size // 2)
         grid = np.unique(np.concatenate([_grid(points), small]))
         return cls(
-            tuple(
-                TradeoffDisplay.from_account(account, alpha=grid, label=name)
-                for name, account in accounts.items()
-            )
+            tuple(TradeoffDisplay.from_account(account, alpha=grid, label=name) for name, account in accounts.items())
         )
 
     def plot(self, axes: Any = None, *, title: str | None = None) -> Self:
@@ -159,7 +155,7 @@ class MethodsDisplay:
     def _draw(self, ax: Any, *, power: bool) -> None:
         """Guarantees as bands with a solid line, estimates as thin dashed lines over them."""
         styles = zip(cycle(_ESTIMATE_COLOURS), cycle(_ESTIMATE_DASHES), strict=False)
-        guarantees = zip(cycle((_BLUE, _PURPLE)), cycle(("solid", "dashed")), strict=False)
+        guarantees = zip(cycle((_BLUE, _SKY)), cycle(("solid", (0, (4, 4)))), strict=False)
         first = self.displays[0]
         perfect = first.alpha if power else first.perfect
         ax.plot(first.alpha, perfect, color=_GREY, linewidth=1, label="perfect privacy")
@@ -202,9 +198,9 @@ def _grid(points: int) -> Array:
 def _new_axes(panels: int, inches: tuple[float, float]) -> list[Any]:
     """Axes side by side on a new pyplot figure; without a display, matplotlib itself falls back on Agg."""
     require_extra("matplotlib", extra="plot")
-    from matplotlib import pyplot  # noqa: PLC0415 - an extra
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra
 
-    figure, axes = pyplot.subplots(1, panels, figsize=inches, squeeze=False, layout="tight")
+    figure, axes = plt.subplots(1, panels, figsize=inches, squeeze=False, layout="tight")
     del figure
     return list(axes[0])
 

@@ -88,8 +88,8 @@ class MethodAnswer:
         return answer | {
             "answered": True,
             "guarantee": self.certified,
-            "epsilon": [{"delta": delta} | _ends(*each) for delta, each in zip(deltas, ends, strict=True)],
-            "tradeoff": {"alpha": _ALPHA} | _ends(*_parts(self.tradeoff)),
+            "epsilon": [_ends(*each, delta=delta) for delta, each in zip(deltas, ends, strict=True)],
+            "tradeoff": _ends(*_parts(self.tradeoff), alpha=_ALPHA),
             "mu_star": _jsonable(self.mu_star),
             "milliseconds": self.milliseconds,
             "errors": {source: _jsonable(size) for source, size in self.account.certificate.sources.items()},
@@ -175,8 +175,8 @@ def _parts(bracket: Bracket) -> tuple[Any, Any, Any]:
     return bracket.value, bracket.lower, bracket.upper
 
 
-def _ends(value: float, lower: float, upper: float) -> dict[str, float | str]:
-    return {"value": _jsonable(value), "lower": _jsonable(lower), "upper": _jsonable(upper)}
+def _ends(value: float, lower: float, upper: float, **at: float) -> dict[str, float | str]:
+    return {**at, "value": _jsonable(value), "lower": _jsonable(lower), "upper": _jsonable(upper)}
 
 
 def _jsonable(number: float) -> float | str:
