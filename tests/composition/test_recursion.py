@@ -184,7 +184,8 @@ def test_laplace_noise_leaks_nothing_beyond_n_theta(theta, n):
 
 def test_too_many_steps_are_refused_before_the_work():
     with pytest.raises(
-        TooLarge, match=r'^method="recursion" rounds each of 10000000 steps on a grid of at most 2097152 losses, too coarse'
+        TooLarge,
+        match=r'^method="recursion" rounds each of 10000000 steps on a grid of at most 2097152 losses, too coarse',
     ):
         recursion.compose(TotalLoss.of(ew.PoissonSampled(ew.Gaussian(1.0), 0.001) ** 10_000_000))
 

@@ -59,7 +59,7 @@ def test_degree_three_has_the_two_terms_that_the_paper_leaves_out(k3, k4, k5):
 
 @given(lams, st.integers(0, 8))
 def test_the_parts_of_the_exponential_by_multiplying_it_out(lam, degree):
-    """Sum of all products lam_r1 … lam_rk z^(r1+…+rk)/(k! r1! … rk!) of order at most d, by a naive power series in s."""
+    """Sum of all products lam_r1 … lam_rk z^(r1+…+rk)/(k! r1! … rk!) of order at most d, by powers."""
     size = 3 * degree + 1
     inner = [np.zeros(size) for _ in range(degree + 1)]
     for order in range(1, degree + 1):

@@ -85,7 +85,9 @@ def test_at_rate_one_the_cumulants_are_those_of_gaussian_noise_bit_for_bit(sigma
     assert np.array_equal(sampled.alternative, expected)
 
 
-@pytest.mark.parametrize("mechanism", [ew.Gaussian(0.7), ew.Laplace(1.0, 0.4), ew.RandomizedResponse(2.0), ew.ApproxDP(0.5, 0.1)])
+@pytest.mark.parametrize(
+    "mechanism", [ew.Gaussian(0.7), ew.Laplace(1.0, 0.4), ew.RandomizedResponse(2.0), ew.ApproxDP(0.5, 0.1)]
+)
 def test_swapping_a_symmetric_pair_flips_the_odd_cumulants(mechanism):
     found = privacy_loss(mechanism).cumulants(ORDER)
     assert np.array_equal(found.alternative, found.null * (-1.0) ** np.arange(1, ORDER + 1))

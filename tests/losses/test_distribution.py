@@ -134,7 +134,7 @@ def test_the_tails_of_noisy_sgd_to_thirteen_digits_down_to_1e_minus_250(sigma, r
             whole = mp.log(1 + mp.expm1(mpf(loss)) / p)
             exact = [mp.ncdf(-(whole / m + m / 2)), mp.ncdf(-(whole / m - m / 2))]
             # An ulp of l moves x by (dx/dl) l eps, and log Phi(-x) by about x + 1 times that.
-            slope = abs(float((mp.exp(loss) / (p * mp.exp(whole)) / m))) * abs(loss) + abs(x[place])
+            slope = abs(float(mp.exp(loss) / (p * mp.exp(whole)) / m)) * abs(loss) + abs(x[place])
             allowed = 1e-15 * (4 + (abs(x[place]) + 1) * (slope + 1))
             assert float(abs(null_above[place] / exact[0] - 1)) <= allowed
             assert float(abs(above[place] / ((1 - p) * exact[0] + p * exact[1]) - 1)) <= allowed

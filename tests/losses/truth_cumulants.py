@@ -130,19 +130,44 @@ def twice(values, nodes, digits=110):
 def cases():
     """Each law by name and arguments, with its nodes and what is computed from them."""
     for sigma, rate in product(SIGMAS, RATES[:-1]):  # rate 1 is Gaussian: a formula, not a table
-        yield "noisy-sgd", (sigma, rate), under_both, lambda d, s, a=sigma, p=rate: sampled(gaussian_nodes(a, d, s), p)
+        yield (
+            "noisy-sgd",
+            (sigma, rate),
+            under_both,
+            lambda d, s, a=sigma, p=rate: sampled(gaussian_nodes(a, d, s), p),
+        )
     for theta in THETAS:
         yield "laplace", (theta,), under_both, lambda d, s, a=theta: laplace_nodes(a, d, s)
     for epsilon in EPSILONS:
         yield "response", (epsilon,), under_both, lambda d, s, a=epsilon: response_nodes(a, d, s)
     for theta, rate in product((0.01, 0.3, 3.0, 30.0), (1e-3, 0.1, 0.999)):
-        yield "sampled-laplace", (theta, rate), under_both, lambda d, s, a=theta, p=rate: sampled(laplace_nodes(a, d, s), p)
+        yield (
+            "sampled-laplace",
+            (theta, rate),
+            under_both,
+            lambda d, s, a=theta, p=rate: sampled(laplace_nodes(a, d, s), p),
+        )
     for epsilon, rate in product((0.1, 1.0, 10.0), (1e-3, 0.1, 0.999)):
-        yield "sampled-response", (epsilon, rate), under_both, lambda d, s, a=epsilon, p=rate: sampled(response_nodes(a, d, s), p)
+        yield (
+            "sampled-response",
+            (epsilon, rate),
+            under_both,
+            lambda d, s, a=epsilon, p=rate: sampled(response_nodes(a, d, s), p),
+        )
     for epsilon, leak, rate in product((0.5, 3.0), (1e-6, 0.1), (0.01, 0.9)):
-        yield "sampled-approx-dp", (epsilon, leak, rate), under_both, lambda d, s, a=epsilon, b=leak, p=rate: sampled(response_nodes(a, d, s), p, b)
+        yield (
+            "sampled-approx-dp",
+            (epsilon, leak, rate),
+            under_both,
+            lambda d, s, a=epsilon, b=leak, p=rate: sampled(response_nodes(a, d, s), p, b),
+        )
     for sigma, rate in product((0.6, 1.0, 5.0), (1e-3, 0.1, 0.999)):
-        yield "tilted-noisy-sgd", (sigma, rate), tilted_rows, lambda d, s, a=sigma, p=rate: sampled(gaussian_nodes(a, d, s), p)
+        yield (
+            "tilted-noisy-sgd",
+            (sigma, rate),
+            tilted_rows,
+            lambda d, s, a=sigma, p=rate: sampled(gaussian_nodes(a, d, s), p),
+        )
     for theta in (0.3, 3.0):
         yield "tilted-laplace", (theta,), tilted_rows, lambda d, s, a=theta: laplace_nodes(a, d, s)
 

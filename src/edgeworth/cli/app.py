@@ -79,7 +79,7 @@ def _root(
     "  `edgeworth compare - < mechanism.json`\n"
     "- for programs:  `edgeworth compare mechanism.json --json`"
 )
-def compare(  # noqa: PLR0917 - an option each
+def compare(
     file: Annotated[
         str | None,
         typer.Argument(

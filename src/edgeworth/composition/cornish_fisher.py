@@ -45,6 +45,17 @@ def quantile_polynomial(lam: Array, degree: int) -> Polynomial:
     return quantile
 
 
+def _increasing_branch(quantile: Polynomial, z: Array) -> Array:
+    """The grid points around z = 0 between which x(z) increases; beyond, the polynomial turns back."""
+    rising = np.diff(quantile(z)) > 0
+    centre = int(np.searchsorted(z, 0.0))
+    left = np.flatnonzero(~rising[:centre])
+    right = np.flatnonzero(~rising[centre:])
+    first = int(left[-1]) + 1 if left.size else 0
+    last = centre + (int(right[0]) if right.size else rising.size - centre)
+    return z[first : last + 1]
+
+
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     """f(alpha) = F~_d((x(z) - mu_n) sqrt(Var_P/Var_Q)) at z = Phi^-1(1 - alpha)."""
     if nothing_ran(total):
@@ -57,5 +68,5 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         h = quantile(z)
         return np.asarray(ndtr(-z)), expansion.beta(h), expansion.power(h), np.asarray(ndtr(z))
 
-    curve = ThresholdCurve(tests, expansion.thresholds())
+    curve = ThresholdCurve(tests, _increasing_branch(quantile, expansion.thresholds()))
     return estimate(curve, total, "cornish-fisher", f"degree {degree}", *repair_note(curve))

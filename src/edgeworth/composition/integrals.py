@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "po
 _NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _GRID = 0.4  # distance of the tilts at which K is known beforehand, as roots of depths
 _SLACK = 1e-9  # of K from its own quadrature, where only a bound is wanted
+_RUNG_RATIO = 0.2
+_MOST_CHOICES = 8
 _RUNG = 0.8  # distance of the rungs, in standard deviations of the tilted law
 
 
@@ -69,7 +71,7 @@ class Integrals:
         self.tilt, self.k, self.mean, self.variance = tilts.tilt, tilts.k, tilts.mean, tilts.variance
         self.middle = float(np.interp(0.5, self.tilt, self.mean))
         self._built: dict[tuple[Kind, int], Rung] = {}
-        self._ladders: dict[Kind, tuple[Array, Array]] = {}
+        self._ladders: dict[Kind, tuple[Array, Array, Array]] = {}
 
     def _saddles(self, kind: Kind) -> tuple[Array, Array]:
         """Tilts on the kind's side, and the threshold whose saddle point each is, poles included."""
@@ -97,25 +99,42 @@ class Integrals:
         return value, density
 
     def _owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
-        """The rungs that serve these thresholds, each with the mask of its own."""
-        tilts, centres = self._rungs(kind)
-        nearest = np.clip(np.searchsorted((centres[1:] + centres[:-1]) / 2, threshold), 0, tilts.size - 1)
-        owners = []
-        for number in np.unique(nearest):
-            key = kind, int(number)
-            if key not in self._built:
-                self._built[key] = Rung(self, kind, float(tilts[number]), float(centres[number]))
-            owners.append((self._built[key], nearest == number))
-        return owners
+        """The rungs that serve these thresholds, each with the mask of its own: the smallest integrand wins."""
+        tilts, centres, log_size = self._rungs(kind)
+        size = log_size[:, None] + _SHAPES[kind].exponent(tilts[:, None], threshold)
+        nearest = first_choice = np.argmin(size, axis=0)
+        for _ in range(_MOST_CHOICES):
+            for number in np.unique(nearest):
+                if (kind, int(number)) not in self._built:
+                    rung = Rung(self, kind, float(tilts[number]), float(centres[number]))
+                    self._built[kind, int(number)] = rung
+                if self._built[kind, int(number)].line is None:
+                    size[number] = math.inf  # this line cannot be had: the next smallest integrand serves
+            again = np.argmin(size, axis=0)
+            if np.array_equal(again, nearest):
+                break
+            nearest = again
+        else:
+            nearest = first_choice
+        return [(self._built[kind, int(number)], nearest == number) for number in np.unique(nearest)]
 
-    def _rungs(self, kind: Kind) -> tuple[Array, Array]:
-        """Tilts every so many standard deviations, and the thresholds whose saddle points they are."""
+    def _rungs(self, kind: Kind) -> tuple[Array, Array, Array]:
+        """Tilts, the thresholds whose saddle points they are, and the log of K and the poles there.
+
+        One tilt every RUNG standard deviations, and at least one for every tenth of the distance to the pole.
+        """
         if kind not in self._ladders:
+            shape = _SHAPES[kind]
             tilts, centres = self._saddles(kind)
             scale = np.sqrt(np.maximum(np.interp(tilts, self.tilt, self.variance), 1e-300))
-            place = np.concatenate([[0.0], np.cumsum(np.diff(tilts) * 0.5 * (scale[1:] + scale[:-1]))])
-            even = np.linspace(place[0], place[-1], max(2, int((place[-1] - place[0]) / _RUNG) + 1))
-            self._ladders[kind] = np.interp(even, place, tilts), np.interp(even, place, centres)
+            distance = np.min([np.abs(tilts - pole) for pole in shape.poles], axis=0)
+            density = scale / _RUNG + 1 / (_RUNG_RATIO * distance)
+            place = np.concatenate([[0.0], np.cumsum(np.diff(tilts) * 0.5 * (density[1:] + density[:-1]))])
+            even = np.linspace(place[0], place[-1], max(2, int(place[-1]) + 1))
+            rungs = np.interp(even, place, tilts)
+            log_poles = sum(np.log(np.abs(rungs - pole)) for pole in shape.poles)
+            log_size = np.interp(rungs, self.tilt, self.k) - log_poles
+            self._ladders[kind] = rungs, np.interp(even, place, centres), log_size
         return self._ladders[kind]
 
 

@@ -4,28 +4,48 @@ Two bounds on |phi(t)| of one tilted step, both proved in docs/proofs/contour.md
 
 - between two samples a < b:  |phi(t)| <= max(|phi(a)|, |phi(b)|) + (b - a)^2 V/8, V its variance,
   since the centred phi has |phi''| <= V and its chord stays below the larger end;
-- far out:  |phi(t)| <= TV(w/L')/|t|, by parts.
+- far out:  |phi(t)| <= mass of x < x_k + TV of w/L' beyond x_k, over |t|, by parts on x > x_k, for any x_k.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from edgeworth.errors import TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from edgeworth.losses.law import Array
 
-__all__ = ["Tail", "far_end", "tail_beyond"]
+    Moduli = Callable[[float, float], Array]
+
+__all__ = ["Tail", "tail_beyond"]
 
 _ENOUGH = 46.0  # nats: the tail starts below e^-46 of the peak, and has to stay below e^-37
-_MOST_SAMPLES = 2000
+_MOST_SAMPLES = 300
+
+
+class Part(Protocol):
+    """What the bounds need of one tilted step."""
+
+    @property
+    def count(self) -> int:
+        """How often the step is taken."""
+
+    @property
+    def variation(self) -> float:
+        """Total variation of w/L' on the whole line."""
+
+    def moments(self) -> tuple[float, float, float]:
+        """Mean, variance, fourth central moment."""
+
+    def far_bound(self, t: float) -> float:
+        """At least |phi| at t and beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +70,60 @@ class Tail:
         return top + math.log(math.fsum(math.exp(piece - top) for piece in pieces))
 
 
-class FarEnd(NamedTuple):
-    """From `start` on, |phi(t)| <= e^log_bound (start/t)^power."""
+def tail_beyond(cut: float, parts: Sequence[Part], moduli: Moduli, gaussian: float) -> Tail:
+    """The tail beyond the cut: samples until the bound by parts is deep enough, then that bound alone.
 
-    start: float
-    log_bound: float
-    power: float
+    `moduli(t, most)` gives an upper bound of |phi(t)| for every part, by quadratures good for frequencies up to `most`.
+    """
+    count = np.array([float(part.count) for part in parts])
+    variance = np.array([part.moments()[1] for part in parts])
+
+    def log_far(t: float) -> float:
+        bounds = np.array([min(1.0, part.far_bound(t)) for part in parts])
+        return float(np.sum(count * np.log(bounds))) - gaussian * t * t / 2
+
+    enough = _first_deep(cut, log_far)
+    start, end, bound = _sampled(cut, enough, moduli, count, variance, gaussian)
+    last = max([2 * enough, *(2 * part.variation for part in parts if math.isfinite(part.variation))])
+    t = enough
+    while t < last:
+        start.append(t)
+        bound.append(log_far(t))
+        t = min(4 * t, last)
+        end.append(t)
+    power = math.fsum(part.count for part in parts if part.variation < last) + gaussian * last * last
+    if not power > 0:
+        raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+    return Tail((*start, last), (*end, math.inf), (*bound, log_far(last)), power)
 
 
-def tail_beyond(
-    cut: float, far: FarEnd, moduli: Callable[[float], Array], count: Array, variance: Array, gaussian: float
-) -> Tail:
-    """The tail beyond the cut; `moduli(t)` gives an upper bound of |phi(t)| for every part, up to the far end."""
-    start, end, bound = [], [], []
-    t, here = cut, moduli(cut)
-    while t < far.start:
+def _first_deep(cut: float, log_far: Callable[[float], float]) -> float:
+    """The first frequency on a geometric ladder from which the bound by parts is deep enough; it only falls."""
+    t = cut
+    for _ in range(300):
+        if log_far(t) < -_ENOUGH - 4:
+            return t
+        t *= 1.15
+    raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+
+
+def _sampled(
+    cut: float, enough: float, moduli: Moduli, count: Array, variance: Array, gaussian: float
+) -> tuple[list[float], list[float], list[float]]:
+    """Segments between the cut and the frequency that is far enough, bounded by samples at their ends."""
+    start: list[float] = []
+    end: list[float] = []
+    bound: list[float] = []
+    t = cut
+    here = moduli(cut, enough) if cut < enough else np.ones(count.size)
+    while t < enough:
         if len(start) > _MOST_SAMPLES:
             raise TooLarge("the line integral's tail needs too many samples")
         depth = gaussian * t * t / 2 - float(np.sum(count * np.log(here)))
         length = math.sqrt(3.2 * depth / max(float(np.sum(count * variance / here)), 1e-300))
-        for _ in range(40):
-            following = min(t + length, far.start)
-            there = moduli(following)
+        for _ in range(30):
+            following = min(t + length, enough)
+            there = moduli(following, enough)
             rise = np.minimum(np.maximum(here, there) + (following - t) ** 2 * variance / 8, 1.0)
             log_bound = float(np.sum(count * np.log(rise))) - gaussian * t * t / 2
             if log_bound < -0.8 * _ENOUGH:
@@ -83,19 +135,4 @@ def tail_beyond(
         end.append(following)
         bound.append(log_bound)
         t, here = following, there
-    return Tail((*start, far.start), (*end, math.inf), (*bound, far.log_bound), far.power)
-
-
-def far_end(cut: float, variation: Array, count: Array, gaussian: float) -> FarEnd:
-    """A frequency from which the bound by parts, with that of Gaussian noise, is deep enough."""
-    t = cut
-    for _ in range(400):
-        helps = variation < t
-        with np.errstate(divide="ignore"):
-            log_bound = float(np.sum(np.where(helps, count * np.log(np.minimum(variation / t, 1.0)), 0.0)))
-        log_bound -= gaussian * t * t / 2
-        power = float(np.sum(np.where(helps, count, 0.0))) + gaussian * t * t
-        if log_bound < -_ENOUGH - 10 and power > 0:
-            return FarEnd(t, log_bound, power)
-        t *= 1.15
-    raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+    return start, end, bound

@@ -1,7 +1,7 @@
-"""The tilts that matter: from the far left tail of Q to the far right tail of P, evenly spaced as the law sees them.
+"""The tilts that matter: from the far left tail of P to the far right tail of Q, evenly spaced as the law sees them.
 
-The depth of the tail beyond K'(c) is c K'(c) - K(c) under P and (c-1) K'(c) - K(c) under Q; the signed root of twice the
-depth is what a normal law calls the threshold.
+The depth of the tail beyond K'(c) is c K'(c) - K(c) under P and (c-1) K'(c) - K(c) under Q; the signed root of twice
+the depth is what a normal law calls the threshold.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Tilts:
         def enough(length: float) -> bool:
             c = pole + direction * length
             k, mean, variance = self._state(c)
-            return (c - (1 - pole)) * mean - k > _DEEPEST or variance * self.width**2 < _SHRUNK
+            return (c - pole) * mean - k > _DEEPEST or variance * self.width**2 < _SHRUNK
 
         inner, outer = 0.0, 2 * self.width
         while not enough(outer) and outer < _LONGEST * (1 + self.width):
@@ -67,7 +67,7 @@ class Tilts:
         """
         rows = self._rows(tilt)
         for _ in range(_MOST_PASSES):
-            gap = np.diff(np.clip(_place(rows), -_FARTHEST, _FARTHEST))
+            gap = np.diff(self._place(rows))
             wide = (gap > spacing) & (np.diff(rows[:, 0]) > _FINEST * (self.width + np.abs(rows[1:, 0])))
             if not wide.any() or len(rows) > _MOST_TILTS:
                 break
@@ -76,15 +76,17 @@ class Tilts:
             parts = [a + l * np.arange(1, n) / n for a, l, n in zip(left, length, pieces, strict=True)]
             rows = np.concatenate([rows, self._rows(np.concatenate(parts))])
             rows = rows[np.argsort(rows[:, 0])]
-        place = _place(rows)
-        return rows[(place >= -_FARTHEST - spacing) & (place <= _FARTHEST + spacing)]
+        return rows
 
     def _rows(self, tilt: Array) -> Array:
         return np.column_stack([tilt, self.total.tilted(tilt, 2, self.range)])
 
-
-def _place(rows: Array) -> Array:
-    """The signed root of twice the depth: the mean of that under P and that under Q."""
-    c, k, mean = rows[:, 0], rows[:, 1], rows[:, 2]
-    root = [np.sign(c - pole) * np.sqrt(2 * np.maximum((c - pole) * mean - k, 0)) for pole in (0, 1)]
-    return np.asarray(np.maximum.accumulate((root[0] + root[1]) / 2))
+    @staticmethod
+    def _place(rows: Array) -> Array:
+        """The signed root of twice the depth under P, and beyond c = 1 that under Q on top of it: increasing in c."""
+        c, k, mean = rows[:, 0], rows[:, 1], rows[:, 2]
+        null = np.sign(c) * np.sqrt(2 * np.maximum(c * mean - k, 0))
+        between = float(np.interp(1.0, c, null))
+        alternative = between + np.sqrt(2 * np.maximum((c - 1) * mean - k, 0))
+        place = np.where(c <= 1, null, alternative)
+        return np.asarray(np.maximum.accumulate(np.clip(place, -_FARTHEST, between + _FARTHEST)))

@@ -79,9 +79,7 @@ class Bracket:
         ordered = np.atleast_1d((self.lower <= self.value) & (self.value <= self.upper))
         if not ordered.all():
             where = int(np.argmin(ordered))
-            lower, value, upper = (
-                float(np.ravel(end)[where]) for end in (self.lower, self.value, self.upper)
-            )
+            lower, value, upper = (float(np.ravel(end)[where]) for end in (self.lower, self.value, self.upper))
             raise ComputationFailed(
                 f"{self.certificate.method}: lower <= value <= upper fails: {lower!r}, {value!r}, {upper!r}"
             )

@@ -30,9 +30,7 @@ def from_points(epsilons: Numbers, deltas: Numbers, *, symmetric: bool) -> Piece
     """
     epsilon, delta = validation.reals(epsilons=epsilons), validation.probabilities(deltas=deltas)
     if not (epsilon.ndim == 1 and epsilon.shape == delta.shape):
-        raise InvalidArgument(
-            f"epsilons, deltas have shapes {epsilon.shape}, {delta.shape}; give equal lengths"
-        )
+        raise InvalidArgument(f"epsilons, deltas have shapes {epsilon.shape}, {delta.shape}; give equal lengths")
     if symmetric and not (epsilon >= 0).all():
         raise InvalidArgument(
             f"epsilons={float(epsilon.min())!r} is out of range; give numbers >= 0, or symmetric=False"

@@ -15,9 +15,7 @@ __all__ = ["Order", "pointwise_order"]
 Order: TypeAlias = Literal["more private", "less private", "equal", "not comparable"]
 
 _ROUNDING = 1e-11  # relative, in f and in 1 - f: what the curves of this package promise, with a margin
-_SAMPLES = np.unique(
-    np.concatenate([np.geomspace(1e-300, 1e-10, 150), ndtr(np.linspace(-6.5, 8.2, 1500)), [0.0]])
-)
+_SAMPLES = np.unique(np.concatenate([np.geomspace(1e-300, 1e-10, 150), ndtr(np.linspace(-6.5, 8.2, 1500)), [0.0]]))
 
 
 def pointwise_order(f: TradeOff, g: TradeOff) -> Order:

@@ -52,9 +52,7 @@ class PiecewiseLinear(TradeOff):
         c = 1 - a if acceptance is None else validation.probabilities(acceptance=acceptance)
         if not (a.ndim == 1 and a.shape == b.shape == p.shape == c.shape and a.size >= 2):
             shapes = ", ".join(str(array.shape) for array in (a, b, p, c))
-            raise InvalidArgument(
-                f"alpha, beta, power, acceptance have shapes {shapes}; give equal lengths >= 2"
-            )
+            raise InvalidArgument(f"alpha, beta, power, acceptance have shapes {shapes}; give equal lengths >= 2")
         if not (a[0] == 0 and a[-1] == 1 and b[-1] == 0):
             raise InvalidArgument(
                 f"the vertices go from ({a[0]!s}, {b[0]!s}) to ({a[-1]!s}, {b[-1]!s}); "
@@ -68,9 +66,7 @@ class PiecewiseLinear(TradeOff):
     def _require_convex(self) -> None:
         across, down = self.across, self.down
         if not ((across >= 0).all() and (down >= -_SLACK).all()):
-            raise InvalidArgument(
-                "alpha must not decrease and beta must not increase; sort the vertices by alpha"
-            )
+            raise InvalidArgument("alpha must not decrease and beta must not increase; sort the vertices by alpha")
         slack_across = _SLACK * np.minimum(self.alpha, self.acceptance)
         slack_down = _SLACK * np.minimum(self.beta, self.vertex_power)
         turn = down[:-1] * across[1:] - down[1:] * across[:-1]

@@ -53,9 +53,7 @@ def bracketed_root(g: Family, low: Array, high: Array) -> Array:
         x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)
         x1, f1 = x, f
         t = _interpolated_step((x1, x2, x3), (f1, f2, f3))
-    raise ComputationFailed(
-        f"a root was not found in {_MOST_STEPS} steps between {low.min()} and {high.max()}"
-    )
+    raise ComputationFailed(f"a root was not found in {_MOST_STEPS} steps between {low.min()} and {high.max()}")
 
 
 def _interpolated_step(x: tuple[Array, Array, Array], f: tuple[Array, Array, Array]) -> Array:

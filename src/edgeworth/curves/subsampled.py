@@ -102,9 +102,7 @@ class SubsampledProfile(Profile):
         """log(1 + (e^eps - 1)/p) for eps > log(1 - p): three forms, each without cancellation or overflow."""
         if self.rate == 1:
             return epsilon
-        near_least = np.log(np.expm1(np.minimum(epsilon, 0.0) - self._least)) + (
-            self._least - np.log(self.rate)
-        )
+        near_least = np.log(np.expm1(np.minimum(epsilon, 0.0) - self._least)) + (self._least - np.log(self.rate))
         rise = np.expm1(np.clip(epsilon, self._least / 2, 1.0))
         steep = rise > 1e250 * self.rate  # the quotient would overflow
         level = np.log(np.where(steep, rise, 1.0)) - np.log(self.rate)

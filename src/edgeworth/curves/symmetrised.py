@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Symmetrised"]
 
-_GRID = np.concatenate(
-    [[0.0], np.geomspace(1e-9, 745.0, 700)]
-)  # eps at which the two directions are compared
+_GRID = np.concatenate([[0.0], np.geomspace(1e-9, 745.0, 700)])  # eps at which the two directions are compared
 _SAME = 1e-13  # a relative difference of the two profiles below this is rounding: no crossing
 
 

@@ -94,15 +94,11 @@ class Mechanism(ABC):
         from edgeworth.mechanisms.composed import Composed  # noqa: PLC0415  it is a mechanism too
 
         if not isinstance(other, Mechanism):
-            raise TypeError(
-                f"{self!r} * {other!r} means nothing; a * b runs two mechanisms, m ** n runs m n times"
-            )
+            raise TypeError(f"{self!r} * {other!r} means nothing; a * b runs two mechanisms, m ** n runs m n times")
         return Composed((self, other))
 
     def __rmul__(self, other: object) -> Mechanism:
-        raise TypeError(
-            f"{other!r} * {self!r} means nothing; a * b runs two mechanisms, m ** n runs m n times"
-        )
+        raise TypeError(f"{other!r} * {self!r} means nothing; a * b runs two mechanisms, m ** n runs m n times")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mechanism):
@@ -138,9 +134,7 @@ def as_mechanism(**argument: object) -> Mechanism:
     """The one keyword argument, refused unless it is a mechanism."""
     ((name, value),) = argument.items()
     if not isinstance(value, Mechanism):
-        raise InvalidArgument(
-            f"{name}={value!r} is not a mechanism; give one, such as Gaussian(noise_multiplier=1.0)"
-        )
+        raise InvalidArgument(f"{name}={value!r} is not a mechanism; give one, such as Gaussian(noise_multiplier=1.0)")
     return value
 
 

@@ -25,12 +25,9 @@ class Composed(Mechanism):
 
     def __init__(self, mechanisms: Iterable[Mechanism]) -> None:
         if not isinstance(mechanisms, Iterable):
-            raise InvalidArgument(
-                f"mechanisms={mechanisms!r} is not a list of mechanisms; give one, such as [a, b]"
-            )
+            raise InvalidArgument(f"mechanisms={mechanisms!r} is not a list of mechanisms; give one, such as [a, b]")
         checked = tuple(
-            as_mechanism(**{f"mechanisms[{position}]": mechanism})
-            for position, mechanism in enumerate(mechanisms)
+            as_mechanism(**{f"mechanisms[{position}]": mechanism}) for position, mechanism in enumerate(mechanisms)
         )
         object.__setattr__(self, "mechanisms", checked)
 

@@ -89,13 +89,9 @@ _WRITERS: dict[str, Callable[[Any], Any]] = {  # by field name; numbers are writ
 
 def _read(fields: object, where: str, level: int) -> Mechanism:
     if level > _DEEPEST:
-        raise InvalidArgument(
-            f"{where} is nested more than {_DEEPEST} levels deep; give what to_dict returned"
-        )
+        raise InvalidArgument(f"{where} is nested more than {_DEEPEST} levels deep; give what to_dict returned")
     if not isinstance(fields, dict) or "type" not in fields:
-        raise InvalidArgument(
-            f"{where}={short(fields)} does not say which mechanism; give an object with a 'type'"
-        )
+        raise InvalidArgument(f"{where}={short(fields)} does not say which mechanism; give an object with a 'type'")
     kind_name = fields["type"]
     if not isinstance(kind_name, str) or kind_name not in _TYPES:
         raise InvalidArgument(f"{where}: type={short(kind_name)} is unknown; give one of {', '.join(_TYPES)}")
@@ -147,9 +143,7 @@ def exact_fields(value: object, names: tuple[str, ...], of: str, where: str) -> 
         raise InvalidArgument(f"{where}={short(value)} is not an object; give one with {listed}")
     for name in value:
         if name not in names:
-            raise InvalidArgument(
-                f"{where}: {name}={short(value[name])} is not a field of {of}; give {listed}"
-            )
+            raise InvalidArgument(f"{where}: {name}={short(value[name])} is not a field of {of}; give {listed}")
     for name in names:
         if name not in value:
             raise InvalidArgument(f"{where}: {name} is missing from {of}; give {listed}")

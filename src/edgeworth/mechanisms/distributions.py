@@ -61,9 +61,7 @@ def own_copy(**argument: Any) -> tuple[Any, Distribution]:
     try:
         described = _described(frozen)
     except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"{name}={_shown(frozen)} has parameters that are not numbers; {_WAY_OUT}"
-        ) from None
+        raise InvalidArgument(f"{name}={_shown(frozen)} has parameters that are not numbers; {_WAY_OUT}") from None
     shapes = [value for _, value in described.shapes]
     finite = math.isfinite(described.loc) and 0 < described.scale < math.inf
     if not (finite and frozen.dist._argcheck(*shapes)):  # noqa: SLF001  scipy has no public check

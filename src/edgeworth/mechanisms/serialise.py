@@ -28,9 +28,7 @@ _VERSION = 1
 
 def to_json(mechanism: Mechanism) -> str:
     """The mechanism as one line of JSON, exact to the last bit of every number."""
-    return json.dumps(
-        {"format": _FORMAT, "version": _VERSION, "mechanism": to_dict(mechanism)}, allow_nan=False
-    )
+    return json.dumps({"format": _FORMAT, "version": _VERSION, "mechanism": to_dict(mechanism)}, allow_nan=False)
 
 
 def from_json(text: str) -> Mechanism:
@@ -42,16 +40,10 @@ def from_json(text: str) -> Mechanism:
     except InvalidArgument:
         raise
     except ValueError as error:
-        raise InvalidArgument(
-            f"text={short(text)} is not JSON: {error}; give what to_json returned"
-        ) from None
+        raise InvalidArgument(f"text={short(text)} is not JSON: {error}; give what to_json returned") from None
     except RecursionError:
-        raise InvalidArgument(
-            f"text={short(text)} is nested too deeply; give what to_json returned"
-        ) from None
-    fields = exact_fields(
-        envelope, ("format", "version", "mechanism"), of="the outermost object", where="text"
-    )
+        raise InvalidArgument(f"text={short(text)} is nested too deeply; give what to_json returned") from None
+    fields = exact_fields(envelope, ("format", "version", "mechanism"), of="the outermost object", where="text")
     if fields["format"] != _FORMAT:
         raise InvalidArgument(f"format={short(fields['format'])} is unknown; give {_FORMAT!r}")
     if type(fields["version"]) is not int or fields["version"] != _VERSION:
