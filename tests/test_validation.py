@@ -48,11 +48,7 @@ NOT_NUMBERS = [True, False, np.True_, "1", b"1", None, [1.0], (), {}, 1j, Decima
 
 REFUSED = [
     *((take, bad, f"x={bad!r} is out of range; give {want}") for take, want, bads in NUMBERS for bad in bads),
-    *(
-        (take, bad, f"x={bad!r} is not a number; give {want}")
-        for take, want, _ in NUMBERS
-        for bad in NOT_NUMBERS
-    ),
+    *((take, bad, f"x={bad!r} is not a number; give {want}") for take, want, _ in NUMBERS for bad in NOT_NUMBERS),
     *(
         (validation.count, bad, f"x={bad!r} is not a whole number; give an int >= 0")
         for bad in [True, np.False_, 3.0, np.float64(3), NAN, INF, "3", None, [3], Fraction(3), np.array([3])]

@@ -15,9 +15,7 @@ from edgeworth.curves import (
 )
 from edgeworth.errors import ComputationFailed, InvalidArgument, NotCertified
 
-CERTIFIED = Certificate(
-    "lattice", certified=True, sources={"truncation": 1e-12, "rounding": 3e-15}, notes=("both",)
-)
+CERTIFIED = Certificate("lattice", certified=True, sources={"truncation": 1e-12, "rounding": 3e-15}, notes=("both",))
 ESTIMATE = Certificate("clt", certified=False)
 
 
@@ -42,9 +40,7 @@ def test_certificate_keeps_its_own_copy_of_the_sources():
 
 
 def test_certificate_refuses_a_nan_error():
-    with pytest.raises(
-        InvalidArgument, match=r"^sources\['rounding'\]=nan is out of range; give an error size >= 0$"
-    ):
+    with pytest.raises(InvalidArgument, match=r"^sources\['rounding'\]=nan is out of range; give an error size >= 0$"):
         Certificate("lattice", certified=True, sources={"rounding": float("nan")})
 
 
@@ -63,9 +59,7 @@ def test_infinite_bracket_has_no_width():
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_an_estimate_has_no_bound(side):
     estimate = Bracket(lower=0.0, upper=np.inf, value=3.0, certificate=ESTIMATE)
-    message = (
-        f"^method='clt' gives an estimate, which has no {side} bound; use method=\"auto\" for a guarantee$"
-    )
+    message = f"^method='clt' gives an estimate, which has no {side} bound; use method=\"auto\" for a guarantee$"
     with pytest.raises(NotCertified, match=message):
         getattr(estimate, f"{side}_bound")()
 
@@ -142,6 +136,4 @@ def test_trivial_ends_hold_for_every_curve():
     Bracket(*trivial_delta_ends(epsilon), f.profile()(epsilon), ESTIMATE)
     Bracket(*trivial_delta_ends(-1.0), f.profile()(-1.0), ESTIMATE)
     assert trivial_epsilon_ends(1e-5) == (0.0, np.inf)
-    Bracket(
-        *trivial_epsilon_ends(np.array([1e-5, 1.0])), f.profile().epsilon(np.array([1e-5, 1.0])), ESTIMATE
-    )
+    Bracket(*trivial_epsilon_ends(np.array([1e-5, 1.0])), f.profile().epsilon(np.array([1e-5, 1.0])), ESTIMATE)

@@ -85,8 +85,7 @@ def test_parameters_may_order_what_is_not_ordered_pointwise():
     result = compare(GaussianTradeOff(1.0), ApproxDPTradeOff(1.0, 0.1))
     assert (result.by_parameters, result.pointwise) == ("more private", "not comparable")
     assert str(result) == (
-        "pointwise: not comparable\n"
-        "by parameters: more private (mu* 1 against 1.399, gamma 0.2398 against 0.2178)"
+        "pointwise: not comparable\nby parameters: more private (mu* 1 against 1.399, gamma 0.2398 against 0.2178)"
     )
 
 

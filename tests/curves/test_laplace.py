@@ -38,18 +38,14 @@ def test_f_is_the_error_of_the_threshold_test(theta):
         for alpha in (1e-12, 1e-3, 0.1, 0.4, 0.5, 0.7, 0.999):
             a = mp.mpf(alpha)
             threshold = -mp.log(2 * a) if a < 0.5 else mp.log(2 * (1 - a))
-            assert LaplaceTradeOff(theta)(alpha) == pytest.approx(
-                float(cdf(threshold - mp.mpf(theta))), rel=1e-14
-            )
+            assert LaplaceTradeOff(theta)(alpha) == pytest.approx(float(cdf(threshold - mp.mpf(theta))), rel=1e-14)
             power = float(1 - cdf(threshold - mp.mpf(theta)))
             assert LaplaceTradeOff(theta).power(alpha) == pytest.approx(power, rel=1e-14)
 
 
 def test_power_is_relative_in_the_tail():
     assert LaplaceTradeOff(2.0).power(1e-250) == pytest.approx(1e-250 * np.exp(2.0), rel=1e-15)
-    assert LaplaceTradeOff(900.0)(1e-300) == pytest.approx(
-        float(mp.exp(-900) / 4 * mp.mpf("1e300")), rel=1e-12
-    )
+    assert LaplaceTradeOff(900.0)(1e-300) == pytest.approx(float(mp.exp(-900) / 4 * mp.mpf("1e300")), rel=1e-12)
     assert LaplaceTradeOff(900.0)(0.5) == 0.0
 
 
@@ -74,9 +70,7 @@ def test_theta_zero_is_the_identity():
     np.testing.assert_array_equal(LaplaceTradeOff(0.0).profile()(epsilon), Identity().profile()(epsilon))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.0, 0.0), (0.5, 1e-6), (3.0, 0.25), (300.0, 1e-9), (2.0, 1.0)]
-)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (0.5, 1e-6), (3.0, 0.25), (300.0, 1e-9), (2.0, 1.0)])
 def test_approx_dp_profile_is_the_sup_over_its_vertices(epsilon, delta):
     f = ApproxDPTradeOff(epsilon, delta)
     vertices = np.array([0.0, f.fixed_point, 1 - delta])

@@ -104,9 +104,7 @@ def test_fenchel_young(f, alpha, epsilon):
     """Every line of the profile lies below f: delta(eps) >= 1 - f(alpha) - e^eps alpha."""
     scale = max(1.0, np.exp(epsilon) * alpha)
     assert f.profile()(epsilon) >= f.power(alpha) - np.exp(epsilon) * alpha - 1e-14 * scale
-    assert f.profile()(epsilon) >= (f.power(alpha) - np.exp(epsilon) * alpha) * (1 - 1e-9) - 1e-14 * f.power(
-        alpha
-    )
+    assert f.profile()(epsilon) >= (f.power(alpha) - np.exp(epsilon) * alpha) * (1 - 1e-9) - 1e-14 * f.power(alpha)
 
 
 @SLOW

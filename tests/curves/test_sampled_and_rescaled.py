@@ -94,9 +94,7 @@ def test_rescaled_is_the_trade_off_of_the_mixture(a, b):
             exact = mp.mpf(b) + (1 - mp.mpf(b)) * gaussian_delta(1.0, mp.mpf(epsilon) + shift)
             assert f.profile()(epsilon) == pytest.approx(float(exact), rel=1e-13)
             assert f.profile().log(epsilon) == pytest.approx(float(mp.log(exact)), rel=1e-13)
-            back = 1 - mp.exp(epsilon) * (
-                1 - (mp.mpf(b) + (1 - mp.mpf(b)) * gaussian_delta(1.0, shift - epsilon))
-            )
+            back = 1 - mp.exp(epsilon) * (1 - (mp.mpf(b) + (1 - mp.mpf(b)) * gaussian_delta(1.0, shift - epsilon)))
             assert f.profile().reverse()(epsilon) == pytest.approx(float(back), rel=1e-12)
     assert (f.profile()(np.inf), f.profile().reverse()(np.inf)) == (b, a)
     assert (f(0.0), f.zero_from) == (1 - b, 1 - a)

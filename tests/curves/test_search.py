@@ -19,12 +19,8 @@ def test_roots_over_six_hundred_decades():
 
 
 def test_no_root_is_inf_and_everything_is_zero():
-    np.testing.assert_array_equal(
-        positive_root(lambda x, _: np.ones(x.size), np.ones(2), largest=1e300), np.inf
-    )
-    np.testing.assert_array_equal(
-        positive_root(lambda x, _: -np.ones(x.size), np.ones(2), largest=1e300), 0.0
-    )
+    np.testing.assert_array_equal(positive_root(lambda x, _: np.ones(x.size), np.ones(2), largest=1e300), np.inf)
+    np.testing.assert_array_equal(positive_root(lambda x, _: -np.ones(x.size), np.ones(2), largest=1e300), 0.0)
 
 
 def test_a_jump_is_found_from_above():
@@ -47,9 +43,7 @@ def test_wild_functions_converge():
 
 def test_nan_is_a_failure_and_not_a_number():
     with pytest.raises(ComputationFailed, match=r"^a root was not found in 400 steps between 0\.0 and 1\.0$"):
-        bracketed_root(
-            lambda x, _: np.where(x == 0, 1.0, np.where(x == 1, -1.0, np.nan)), np.zeros(1), np.ones(1)
-        )
+        bracketed_root(lambda x, _: np.where(x == 0, 1.0, np.where(x == 1, -1.0, np.nan)), np.zeros(1), np.ones(1))
 
 
 def test_golden_section_finds_each_maximum():

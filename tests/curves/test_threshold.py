@@ -136,13 +136,9 @@ def test_clipping_against_the_diagonal():
     assert f.largest_repair == pytest.approx(2 * ndtr(0.25) - 1, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "u", [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 2.0, np.inf], [[0.0, 1.0, 2.0, 3.0]]]
-)
+@pytest.mark.parametrize("u", [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 2.0, np.inf], [[0.0, 1.0, 2.0, 3.0]]])
 def test_bad_grids_are_refused(u):
-    with pytest.raises(
-        InvalidArgument, match=r"^u has shape \(.*\); give at least 4 finite increasing numbers$"
-    ):
+    with pytest.raises(InvalidArgument, match=r"^u has shape \(.*\); give at least 4 finite increasing numbers$"):
         ThresholdCurve(gaussian_tests(1.0), u)
 
 

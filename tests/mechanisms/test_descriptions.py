@@ -17,9 +17,7 @@ from edgeworth import mechanisms as em
 from edgeworth.errors import InvalidArgument
 
 m = em.Gaussian(1)
-DISTRIBUTION = (
-    "give a frozen continuous distribution of scipy.stats, such as scipy.stats.norm(loc=0, scale=1)"
-)
+DISTRIBUTION = "give a frozen continuous distribution of scipy.stats, such as scipy.stats.norm(loc=0, scale=1)"
 MECHANISM = "is not a mechanism; give one, such as Gaussian(noise_multiplier=1.0)"
 
 REFUSED = [
@@ -165,9 +163,7 @@ def test_density_pair_compares_what_is_meant():
     assert pair == same
     assert hash(pair) == hash(same)
     assert repr(pair) == repr(same)
-    assert repr(pair) == (
-        "DensityPair(null=norm(loc=0.0, scale=1.0), alternative=gamma(a=2.0, loc=0.0, scale=3.0))"
-    )
+    assert repr(pair) == ("DensityPair(null=norm(loc=0.0, scale=1.0), alternative=gamma(a=2.0, loc=0.0, scale=3.0))")
     assert pair != em.DensityPair(stats.gamma(2, scale=3), stats.norm(0, 1))
 
 

@@ -77,9 +77,7 @@ def test_the_deepest_that_is_kept_as_built():
 
 def test_a_distribution_of_ones_own_is_not_written():
     mine = stats.rv_continuous(a=0, b=1, name="mine")()
-    with pytest.raises(
-        Unsupported, match=r"^mine\(loc=0.0, scale=1.0\) cannot be saved: scipy.stats has no such"
-    ):
+    with pytest.raises(Unsupported, match=r"^mine\(loc=0.0, scale=1.0\) cannot be saved: scipy.stats has no such"):
         em.to_json(em.DensityPair(mine, mine))
 
 
@@ -104,14 +102,11 @@ def pair(**fields):
 
 
 TYPES = ", ".join(MEANINGS)
-DISTRIBUTION = (
-    "give a frozen continuous distribution of scipy.stats, such as scipy.stats.norm(loc=0, scale=1)"
-)
+DISTRIBUTION = "give a frozen continuous distribution of scipy.stats, such as scipy.stats.norm(loc=0, scale=1)"
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 NO_SUCH = "is not a continuous distribution of scipy.stats; give one, such as 'norm'"
 TOO_DEEP = (
-    "sampling nests more than 100 deep, or there are more than 1000000 different steps; "
-    "write its parts one by one"
+    "sampling nests more than 100 deep, or there are more than 1000000 different steps; write its parts one by one"
 )
 TOO_DEEP_SHOWN = "PoissonSampled(mechanism=PoissonSample...e=0.5), rate=0.5), rate=0.5), rate=0.5)"
 
@@ -189,9 +184,7 @@ REFUSED = [
         "mechanism: noise_multiplier='1' is not a number; give a finite number > 0",
     ),
     (
-        lambda: em.from_dict(
-            {"type": "PoissonSampled", "mechanism": gaussian(noise_multiplier=1), "rate": 2}
-        ),
+        lambda: em.from_dict({"type": "PoissonSampled", "mechanism": gaussian(noise_multiplier=1), "rate": 2}),
         "mechanism: rate=2.0 is out of range; give a number between 0 and 1",
     ),
     (

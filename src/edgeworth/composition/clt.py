@@ -34,8 +34,9 @@ def limit_mu(total: TotalLoss) -> tuple[float, str]:
         mu = math.sqrt(math.fsum(known))
         return min(mu, _LARGEST_MU), "mu^2 = sum n p^2 (e^(1/sigma^2) - 1)"
     cumulants = total.cumulants(2)
-    shift = cumulants.alternative[0] - cumulants.null[0]
-    return min(float(shift / math.sqrt(cumulants.null[1])), _LARGEST_MU), "mu_n = (E_Q - E_P)/sqrt(Var_P)"
+    shift, variance = float(cumulants.alternative[0] - cumulants.null[0]), float(cumulants.null[1])
+    mu = shift / math.sqrt(variance) if variance > 0 else _LARGEST_MU
+    return min(mu, _LARGEST_MU), "mu_n = (E_Q - E_P)/sqrt(Var_P)"
 
 
 def _noisy_sgd_mu_squared(loss: PrivacyLoss) -> float | None:

@@ -26,7 +26,7 @@ __all__ = ["ContourProfile", "ContourTradeOff", "applies", "compose"]
 End: TypeAlias = Literal["lower", "upper", "middle"]
 
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
-_LEAST_SAMPLING = 1e-3  # n p^2 below which the line needs too many nodes
+_LEAST_SAMPLING = 5e-4  # n p^2 below which the line needs too many nodes
 _FEWEST_STEPS = 20
 
 

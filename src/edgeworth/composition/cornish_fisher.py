@@ -19,15 +19,18 @@ from numpy.polynomial.hermite_e import herme2poly
 from scipy.special import ndtr
 
 from edgeworth.composition.edgeworth import TwoSidedExpansion, repair_note
-from edgeworth.composition.result import ComposedCurve, estimate, identity, nothing_ran
+from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
 from edgeworth.composition.series import graded_polynomials, standardised
 from edgeworth.curves import ThresholdCurve
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["compose", "quantile_polynomial"]
+
+_FEWEST_THRESHOLDS = 8
 
 
 def quantile_polynomial(lam: Array, degree: int) -> Polynomial:
@@ -61,6 +64,8 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     if nothing_ran(total):
         return identity(total, "cornish-fisher")
     cumulants = total.cumulants(degree + 2)
+    if not min(cumulants.null[1], cumulants.alternative[1]) > 0:
+        return no_spread(total, "cornish-fisher")
     expansion = TwoSidedExpansion(cumulants, degree)
     quantile = quantile_polynomial(standardised(cumulants.null), degree)
 
@@ -68,5 +73,8 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         h = quantile(z)
         return np.asarray(ndtr(-z)), expansion.beta(h), expansion.power(h), np.asarray(ndtr(z))
 
-    curve = ThresholdCurve(tests, _increasing_branch(quantile, expansion.thresholds()))
+    branch = _increasing_branch(quantile, expansion.thresholds())
+    if branch.size < _FEWEST_THRESHOLDS:
+        raise ComputationFailed(f"the Cornish–Fisher quantile of degree {degree} does not increase around its centre")
+    curve = ThresholdCurve(tests, branch)
     return estimate(curve, total, "cornish-fisher", f"degree {degree}", *repair_note(curve))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.result import ComposedCurve, estimate, identity, nothing_ran
+from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
 from edgeworth.composition.series import EdgeworthSeries, standardised
 from edgeworth.curves import ThresholdCurve
 
@@ -51,18 +51,19 @@ class TwoSidedExpansion:
         return self.null.above(h), self.beta(h), self.power(h), self.null.below(h)
 
     def thresholds(self) -> Array:
-        """A grid that reaches the far tails of both laws."""
-        first = min(-_FARTHEST, self.shift - _FARTHEST / self.ratio)
-        last = max(_FARTHEST, self.shift + _FARTHEST / self.ratio)
-        points = min(int((last - first) / _SPACING), 20_000) + 2
-        return np.linspace(first, last, points)
+        """A grid that reaches the far tails of both laws, each at its own scale."""
+        even = np.linspace(-_FARTHEST, _FARTHEST, int(2 * _FARTHEST / _SPACING) + 1)
+        return np.union1d(even, self.shift + even / self.ratio)
 
 
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     """The expansion of the given degree, made a trade-off function where it was not one."""
     if nothing_ran(total):
         return identity(total, "edgeworth")
-    expansion = TwoSidedExpansion(total.cumulants(degree + 2), degree)
+    cumulants = total.cumulants(degree + 2)
+    if not min(cumulants.null[1], cumulants.alternative[1]) > 0:
+        return no_spread(total, "edgeworth")
+    expansion = TwoSidedExpansion(cumulants, degree)
     curve = ThresholdCurve(expansion.tests, expansion.thresholds())
     return estimate(curve, total, "edgeworth", f"degree {degree}", *repair_note(curve))
 

@@ -46,6 +46,7 @@ _UNIT = 2.0**-53
 _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one transform; see the proofs
 _DISTRIBUTION_ERROR = 1e-15  # of one value of Phi, exp or expm1 and the few operations around it, absolute
 _NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
+_SMALLEST_ALPHA = 1e-300
 _FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
 
 
@@ -82,10 +83,11 @@ def _bulk(total: TotalLoss) -> tuple[float, float]:
     """
     width = 1 / math.sqrt(float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]))
     tilt = np.asarray(width * 1.4 ** np.arange(-4, 13), dtype=np.float64)
-    reach = -float(tilt[-1]), 1 + float(tilt[-1])
-    right = total.tilted(1 + tilt, 2, reach)[:, 0]
-    left = total.tilted(-tilt, 2, reach)[:, 0]
-    low, high = float(np.max(-(left + _NATS) / tilt)), float(np.min((right + _NATS) / tilt))
+    least, greatest = total.steepest
+    left, right = np.unique(np.minimum(tilt, -least)), np.unique(np.minimum(tilt, greatest - 1))
+    reach = -float(left[-1]), 1 + float(right[-1])
+    low = float(np.max(-(total.tilted(-left, 2, reach)[:, 0] + _NATS) / left))
+    high = float(np.min((total.tilted(1 + right, 2, reach)[:, 0] + _NATS) / right))
     return max(low, total.support[0]), min(high, total.support[1])
 
 
@@ -117,19 +119,18 @@ class GridLaw:
     def _tradeoff(self, correction: float) -> PiecewiseLinear:
         """The trade-off function of these masses under Q, with delta raised by `correction` (lowered if negative).
 
-        Vertices: beta_k = sum of masses up to l_k, alpha_k = sum of e^-l times the masses beyond. Where the curve
+        Vertices: 1 - beta_k = sum of the masses beyond l_k, alpha_k = sum of e^-l times them. Where the curve
         of the masses leaves [0, 1 - alpha] the hull of what is inside is kept: f <= g implies f = f** <= g**.
         """
         above = np.concatenate([np.cumsum(self.mass[::-1])[::-1], [0.0]])
-        alpha = np.concatenate([np.cumsum((self.mass * np.exp(-self.losses))[::-1])[::-1], [0.0]])
-        below = np.concatenate([[0.0], np.cumsum(self.mass)])
+        with np.errstate(divide="ignore"):
+            null = np.exp(np.minimum(np.log(self.mass) - self.losses, 600.0))
+        alpha = np.concatenate([np.cumsum(null[::-1])[::-1], [0.0]])
+        if correction < 0:  # an upper bound of f may not gain power at an alpha that only underflowed to 0
+            alpha = np.where(above > 0, np.maximum(alpha, _SMALLEST_ALPHA), alpha)
         inside = slice(None, int(np.argmax(alpha <= 1)) - 1 if alpha[0] > 1 else None, -1)
-        return PiecewiseLinear.hull(
-            alpha[inside],
-            below[inside] - correction,
-            power=above[inside] + correction,
-            start=min(1.0, 1.0 - correction),
-        )
+        beta = 1.0 - (above[inside] + correction)
+        return PiecewiseLinear.hull(alpha[inside], beta, start=min(1.0, 1.0 - correction))
 
 
 @dataclass(frozen=True, eq=False)

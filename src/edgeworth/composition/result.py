@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from edgeworth.curves import Certificate, Identity, Rescaled, TradeOff
+from edgeworth.curves import Certificate, Identity, PiecewiseLinear, Rescaled, TradeOff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,12 @@ def estimate(curve: TradeOff, total: TotalLoss, method: str, *notes: str) -> Com
 def nothing_ran(total: TotalLoss) -> bool:
     """Whether no step can move the loss from 0: T(P, P) = Id."""
     return total.support == (0.0, 0.0)
+
+
+def no_spread(total: TotalLoss, method: str) -> ComposedCurve:
+    """No privacy at all: the answer of an expansion whose variance is 0 in double precision."""
+    nothing = PiecewiseLinear([0.0, 1.0], [0.0, 0.0])
+    return estimate(nothing, total, method, "the variance of the loss underflows: estimated as no privacy at all")
 
 
 def identity(total: TotalLoss, method: str) -> ComposedCurve:

@@ -16,6 +16,7 @@ noise, and the relative error is O(n^-(d+1)/2) uniformly in the tail. This cures
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,11 @@ from numpy.polynomial.hermite_e import hermeval
 from scipy.special import erfcx
 
 from edgeworth.composition.edgeworth import repair_note
-from edgeworth.composition.result import ComposedCurve, estimate, identity, nothing_ran
+from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
 from edgeworth.composition.series import graded_polynomials
 from edgeworth.composition.tilts import Tilts
 from edgeworth.curves import ThresholdCurve
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
@@ -103,12 +105,15 @@ class TiltedExpansion:
         rows = self._table(tilt)
         variance = np.maximum(rows[:, 2], np.finfo(float).tiny)
         orders = np.arange(3, self.degree + 3)
-        lam = rows[:, 3:] / variance[:, None] ** (orders / 2)
+        with np.errstate(
+            over="ignore", divide="ignore", invalid="ignore"
+        ):  # nan tests are no tests: the curve drops them
+            lam = rows[:, 3:] / variance[:, None] ** (orders / 2)
         series = np.sum(graded_polynomials(lam.T, self.degree), axis=0)
         return rows[:, 0], rows[:, 1], np.sqrt(variance), series
 
     def _tail(self, series: Array, tilt: Array, s: Array, exponent: Array) -> Array:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.exp(exponent) * self._integral(series, tilt, s)
 
     @staticmethod
@@ -169,9 +174,25 @@ def laplace_hermite(x: Array, count: int) -> Array:
 
 
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
-    """The tilted expansion of the given degree, made a trade-off function where it was not one."""
+    """The tilted expansion of the given degree, made a trade-off function where it was not one.
+
+    Large atoms can leave a high degree without a monotone branch: then the next lower degree answers, and says so.
+    """
     if nothing_ran(total):
         return identity(total, "saddlepoint")
-    expansion = TiltedExpansion(total, degree)
-    curve = ThresholdCurve(expansion.tests, expansion.tilts())
-    return estimate(curve, total, "saddlepoint", f"degree {degree}", *repair_note(curve))
+    if not float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]) > 0:
+        return no_spread(total, "saddlepoint")
+    for lower in range(degree, -1, -1):
+        expansion = TiltedExpansion(total, lower)
+        with contextlib.suppress(ComputationFailed):
+            curve = ThresholdCurve(expansion.tests, expansion.tilts())
+            if _reaches_both_ends(expansion, curve):
+                reduced = () if lower == degree else (f"degree {degree} has no monotone branch here",)
+                return estimate(curve, total, "saddlepoint", f"degree {lower}", *reduced, *repair_note(curve))
+    raise ComputationFailed("the tilted expansion has no monotone branch for this composition, at any degree")
+
+
+def _reaches_both_ends(expansion: TiltedExpansion, curve: ThresholdCurve) -> bool:
+    """Whether the kept branch covers most of the type I errors that the whole grid of tilts covers."""
+    kept, every = (expansion.tests(u)[0] for u in (curve.u, expansion.tilts()))
+    return bool(np.ptp(kept) > 0.9 * min(1.0, float(np.ptp(np.clip(every, 0.0, 1.0)))))

@@ -47,9 +47,11 @@ class Tilts:
             k, mean, variance = self._state(c)
             return (c - pole) * mean - k > _DEEPEST or variance * self.width**2 < _SHRUNK
 
-        inner, outer = 0.0, 2 * self.width
-        while not enough(outer) and outer < _LONGEST * (1 + self.width):
-            inner, outer = outer, 2 * outer
+        least, greatest = self.total.steepest
+        longest = min(_LONGEST * (1 + self.width), (greatest - 1) if direction > 0 else -least)
+        inner, outer = 0.0, min(2 * self.width, longest)
+        while not enough(outer) and outer < longest:
+            inner, outer = outer, min(2 * outer, longest)
         for _ in range(5):
             middle = 0.5 * (inner + outer)
             inner, outer = (inner, middle) if enough(middle) else (middle, outer)

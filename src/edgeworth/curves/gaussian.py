@@ -90,7 +90,8 @@ class GaussianProfile(SymmetricProfile):
         x, x_low = self._threshold(size)
         with np.errstate(over="ignore", invalid="ignore"):
             # phi(x + x_low) = phi(x) e^(-x x_low); phi is 0 where x is out of range
-            right = normal.density(x) * np.exp(-np.minimum(x, 1e3) * x_low) * self._drop(x)
+            nudge = np.clip(-np.minimum(x, 1e3) * x_low, -1.0, 1.0)
+            right = normal.density(x) * np.exp(nudge) * self._drop(x)
         left = normal.tail(x, x_low) - normal.density(x) * normal.mills(np.maximum(x + self.mu, 0.0))
         forward = np.where(x < -1, left, right)
         return np.where(epsilon >= 0, forward, _mirrored(epsilon, forward))

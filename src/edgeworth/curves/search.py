@@ -34,9 +34,10 @@ def bracketed_root(g: Family, low: Array, high: Array) -> Array:
     f1, f2 = _tame(g(x1, which)), _tame(g(x2, which))
     x3, f3 = x2.copy(), f2.copy()
     t = np.full(low.size, 0.5)
+    width = np.abs(high - low)  # a root near 0 is found to an ulp of the bracket, not of itself
     for _ in range(_MOST_STEPS):
         gap = np.abs(x2 - x1)
-        limit = 2 * _ULP * np.maximum(np.abs(x1), np.abs(x2)) + 5e-324
+        limit = 2 * _ULP * np.maximum(np.maximum(np.abs(x1), np.abs(x2)), 1e-3 * width[which]) + 5e-324
         below = np.where(f1 <= 0, x1, x2)
         root[which] = below
         open_ = (gap > 2 * limit) & (np.where(f1 <= 0, f1, f2) != 0)

@@ -107,7 +107,7 @@ class ThresholdCurve(Patchwork):
 def _monotone_run(errors: Errors) -> slice:
     """The longest stretch of the grid around alpha = 1/2 on which alpha strictly decreases within [0, 1]."""
     alpha, acceptance = errors.alpha, errors.acceptance
-    valid = (alpha >= 0) & (alpha <= 1)
+    valid = (alpha > 0) & (acceptance > 0)  # a test of alpha = 0 would claim outcomes that only Q can produce
     if not valid.any():
         raise ComputationFailed("no test on the grid has a type I error within [0, 1]")
     centre = int(np.argmin(np.where(valid, np.abs(alpha - 0.5), np.inf)))

@@ -47,6 +47,11 @@ class AtomicLoss(PrivacyLoss):
         return True
 
     @property
+    def steepest(self) -> tuple[float, float]:
+        """No limit: the atoms serve every tilt."""
+        return -math.inf, math.inf
+
+    @property
     def support(self) -> tuple[float, float]:
         """The first and the last atom."""
         return float(self.loss[0]), float(self.loss[-1])
@@ -65,7 +70,8 @@ class AtomicLoss(PrivacyLoss):
 
     def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:  # noqa: ARG002 - atoms serve every tilt
         """The atoms themselves: exact for every function."""
-        return Nodes(self.loss, np.log(self.null))
+        with np.errstate(divide="ignore"):  # an atom that underflows weighs nothing
+            return Nodes(self.loss, np.log(self.null))
 
 
 class BinaryLoss(AtomicLoss):

@@ -35,6 +35,11 @@ class GaussianLoss(PrivacyLoss):
         """All reals."""
         return (-math.inf, math.inf) if self.mu > 0 else (0.0, 0.0)
 
+    @property
+    def steepest(self) -> tuple[float, float]:
+        """No limit: K is a formula."""
+        return -math.inf, math.inf
+
     def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
         """Phi at x = l/mu + mu/2 under P and at x - mu under Q."""
         if self.mu == 0:
@@ -62,12 +67,12 @@ class GaussianLoss(PrivacyLoss):
         h = 2 * math.pi / (_NATS / y + a * y / 2)
         reach = math.sqrt(2 * _NATS) + 0.5
         left, right = peaks[0] - reach, peaks[1] + reach
-        if self.mu > 6 * reach and least >= 0 and greatest <= 1:
-            # Two separate bumps, at 0 under P and at mu under Q: nothing lives between them.
-            bump = h * np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1)
-            x = np.concatenate([bump, h * round(self.mu / h) + bump])
+        if self.mu > 6 * reach:
+            # Two separate bumps, at 0 under P and from mu on under Q and beyond: nothing lives between them.
+            ends = (left, reach), (self.mu - reach, max(right, self.mu + reach))
         else:
-            x = h * np.arange(math.floor(left / h), math.ceil(right / h) + 1)
+            ends = ((left, right),)
+        x = np.concatenate([h * np.arange(math.floor(a / h), math.ceil(b / h) + 1) for a, b in ends])
         log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
         return Nodes(self.mu * x - self.mu * self.mu / 2, log_weight)
 

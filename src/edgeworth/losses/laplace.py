@@ -37,6 +37,12 @@ class LaplaceLoss(PrivacyLoss):
         """[-theta, theta]: Laplace noise is theta-DP."""
         return -self.theta, self.theta
 
+    @property
+    def steepest(self) -> tuple[float, float]:
+        """Gauss–Legendre panels grow with |c| theta: some thousands of them at the most."""
+        most = max(2.0, 3000 / max(self.theta, 1e-300))
+        return -most, most
+
     def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
         """1 - e^-x/2 at x = (l + theta)/2 under P, and mirrored under Q."""
         inside = np.clip(loss, -self.theta, self.theta)

@@ -56,6 +56,11 @@ class PrivacyLoss(ABC):
         return False
 
     @property
+    def steepest(self) -> tuple[float, float]:
+        """The tilts between which nodes are affordable; beyond, the tilted law lies where no double is left."""
+        return -1e6, 1e6
+
+    @property
     def is_exact(self) -> bool:
         """Whether the distribution functions are formulas; False for densities known only as black boxes."""
         return True

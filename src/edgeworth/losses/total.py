@@ -59,6 +59,12 @@ class TotalLoss:
             math.fsum(n * end[1] for end, (_, n) in zip(ends, self.parts, strict=True)),
         )
 
+    @cached_property
+    def steepest(self) -> tuple[float, float]:
+        """The tilts that every part can afford."""
+        limits = [loss.steepest for loss, _ in self.parts]
+        return max(limit[0] for limit in limits), min(limit[1] for limit in limits)
+
     def cumulants(self, order: int) -> Cumulants:
         """K_r = sum_i n_i kappa_r(L_i) under P and under Q."""
         parts = [(_cumulants(loss, order), n) for loss, n in self.parts]
