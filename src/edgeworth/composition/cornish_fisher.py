@@ -18,11 +18,9 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import herme2poly
 from scipy.special import ndtr
 
-from edgeworth.composition.edgeworth import TwoSidedExpansion, repair_note
-from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
+from edgeworth.composition.edgeworth import TwoSidedExpansion, from_tests
+from edgeworth.composition.result import UNDERFLOW, ComposedCurve, identity, no_privacy, nothing_ran
 from edgeworth.composition.series import graded_polynomials, standardised
-from edgeworth.curves import ThresholdCurve
-from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
@@ -65,7 +63,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         return identity(total, "cornish-fisher")
     cumulants = total.cumulants(degree + 2)
     if not min(cumulants.null[1], cumulants.alternative[1]) > 0:
-        return no_spread(total, "cornish-fisher")
+        return no_privacy(total, "cornish-fisher", UNDERFLOW)
     expansion = TwoSidedExpansion(cumulants, degree)
     quantile = quantile_polynomial(standardised(cumulants.null), degree)
 
@@ -75,6 +73,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
 
     branch = _increasing_branch(quantile, expansion.thresholds())
     if branch.size < _FEWEST_THRESHOLDS:
-        raise ComputationFailed(f"the Cornish–Fisher quantile of degree {degree} does not increase around its centre")
-    curve = ThresholdCurve(tests, branch)
-    return estimate(curve, total, "cornish-fisher", f"degree {degree}", *repair_note(curve))
+        turned = "the quantile polynomial decreases at its centre: the numerical inverse answers"
+        grid = expansion.thresholds()
+        return from_tests(expansion.tests, grid, total, "cornish-fisher", f"degree {degree}", turned)
+    return from_tests(tests, branch, total, "cornish-fisher", f"degree {degree}")

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
+from edgeworth.composition.result import UNDERFLOW, ComposedCurve, estimate, identity, no_privacy, nothing_ran
 from edgeworth.composition.series import EdgeworthSeries, standardised
 from edgeworth.curves import ThresholdCurve
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
+    from edgeworth.curves.patchwork import Tests
     from edgeworth.losses import Cumulants, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["TwoSidedExpansion", "compose", "repair_note"]
+__all__ = ["TwoSidedExpansion", "compose", "from_tests", "repair_note"]
 
 _FARTHEST = 38.0  # Phi(-38) = 3e-316: beyond, no double is left
+_MOST_THRESHOLDS = 8_000
 _SPACING = 0.05  # of the thresholds where convexity is checked; values between are exact
 
 
@@ -52,8 +55,14 @@ class TwoSidedExpansion:
 
     def thresholds(self) -> Array:
         """A grid that reaches the far tails of both laws, each at its own scale."""
+        first = min(-_FARTHEST, self.shift - _FARTHEST / self.ratio)
+        last = max(_FARTHEST, self.shift + _FARTHEST / self.ratio)
+        if last - first <= _MOST_THRESHOLDS * _SPACING:
+            return np.linspace(first, last, int((last - first) / _SPACING) + 2)
         even = np.linspace(-_FARTHEST, _FARTHEST, int(2 * _FARTHEST / _SPACING) + 1)
-        return np.union1d(even, self.shift + even / self.ratio)
+        both = np.union1d(even, self.shift + even / self.ratio)
+        apart = np.diff(both) > 0.5 * _SPACING * min(1.0, 1 / self.ratio)
+        return np.asarray(both[np.concatenate([[True], apart])])
 
 
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
@@ -62,10 +71,18 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         return identity(total, "edgeworth")
     cumulants = total.cumulants(degree + 2)
     if not min(cumulants.null[1], cumulants.alternative[1]) > 0:
-        return no_spread(total, "edgeworth")
+        return no_privacy(total, "edgeworth", UNDERFLOW)
     expansion = TwoSidedExpansion(cumulants, degree)
-    curve = ThresholdCurve(expansion.tests, expansion.thresholds())
-    return estimate(curve, total, "edgeworth", f"degree {degree}", *repair_note(curve))
+    return from_tests(expansion.tests, expansion.thresholds(), total, "edgeworth", f"degree {degree}")
+
+
+def from_tests(tests: Tests, grid: Array, total: TotalLoss, method: str, *notes: str) -> ComposedCurve:
+    """The estimate that the tests describe, with a note on its repair; no privacy where they describe none."""
+    try:
+        curve = ThresholdCurve(tests, grid)
+    except ComputationFailed:
+        return no_privacy(total, method, "the expansion stays outside [0, 1]: estimated as no privacy at all")
+    return estimate(curve, total, method, *notes, *repair_note(curve))
 
 
 def repair_note(curve: ThresholdCurve) -> tuple[str, ...]:

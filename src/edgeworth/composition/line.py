@@ -128,7 +128,8 @@ class Line:
         arg = term_log + 1j * np.outer(frequency, self.t)
         half = np.ones(self.t.size)
         half[0] = 0.5
-        front = np.exp(self.k + exponent) * self.h / math.pi
+        # Far from its saddle point the line says nothing; an infinite error says so.
+        front = np.exp(np.minimum(self.k + exponent, 600.0)) * self.h / math.pi
         value = front * np.sum(half * np.exp(arg.real) * np.cos(arg.imag), axis=1)
         modulus = half * np.exp(self.log_bound) / np.abs(den)
         phase = 4 * _UNIT * (np.abs(np.outer(frequency, self.t)) + 8)
@@ -136,5 +137,5 @@ class Line:
         inner = np.sum(modulus * relative, axis=1) + SUM_ROUNDING * np.sum(modulus)
         outer = math.exp(self._tail.log_integral(len(poles))) / math.pi if poles else 0.0
         scale = self.k_error + 8 * _UNIT * (abs(self.k) + np.abs(exponent))
-        error = front * inner + np.exp(self.k + exponent) * outer + np.abs(value) * np.expm1(scale)
-        return value, error * (1 + 1e-6)
+        error = front * (inner + outer * math.pi / self.h) + np.abs(value) * np.expm1(np.minimum(scale, 600.0))
+        return value, np.where(self.k + exponent < 600.0, error * (1 + 1e-6), math.inf)

@@ -55,10 +55,12 @@ def nothing_ran(total: TotalLoss) -> bool:
     return total.support == (0.0, 0.0)
 
 
-def no_spread(total: TotalLoss, method: str) -> ComposedCurve:
-    """No privacy at all: the answer of an expansion whose variance is 0 in double precision."""
-    nothing = PiecewiseLinear([0.0, 1.0], [0.0, 0.0])
-    return estimate(nothing, total, method, "the variance of the loss underflows: estimated as no privacy at all")
+UNDERFLOW = "the variance of the loss underflows: estimated as no privacy at all"
+
+
+def no_privacy(total: TotalLoss, method: str, reason: str) -> ComposedCurve:
+    """F = 0, the answer of an expansion that cannot say anything: a failure is never an epsilon of 0."""
+    return estimate(PiecewiseLinear([0.0, 1.0], [0.0, 0.0]), total, method, reason)
 
 
 def identity(total: TotalLoss, method: str) -> ComposedCurve:

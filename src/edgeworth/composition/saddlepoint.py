@@ -25,7 +25,7 @@ from numpy.polynomial.hermite_e import hermeval
 from scipy.special import erfcx
 
 from edgeworth.composition.edgeworth import repair_note
-from edgeworth.composition.result import ComposedCurve, estimate, identity, no_spread, nothing_ran
+from edgeworth.composition.result import UNDERFLOW, ComposedCurve, estimate, identity, no_privacy, nothing_ran
 from edgeworth.composition.series import graded_polynomials
 from edgeworth.composition.tilts import Tilts
 from edgeworth.curves import ThresholdCurve
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["TiltedExpansion", "compose"]
 
 _MOST_STEPS = 200  # of the search for a saddle point; bisection alone needs 60
-_SPACING = 0.1  # of the tilts where convexity is checked, in units of 1/sqrt(K''); values between are exact
+_SPACING = 0.07  # of the tilts where convexity is checked, in units of 1/sqrt(K''); values between are exact
 _LAGUERRE = np.polynomial.laguerre.laggauss(48)
 
 
@@ -140,9 +140,14 @@ class TiltTable:
         cell = np.clip(np.searchsorted(self.tilt, c, side="right") - 1, 0, self.tilt.size - 2)
         h = (self.tilt[cell + 1] - self.tilt[cell])[:, None]
         x = (c - self.tilt[cell])[:, None] / h
-        y = 1 - x
         left, right = self._rows[cell], self._rows[cell + 1]
         order = left.shape[1] - 2
+        with np.errstate(invalid="ignore"):  # infinite rows where everything underflows
+            return self._hermite(x, h, left, right, order)
+
+    @staticmethod
+    def _hermite(x: Array, h: Array, left: Array, right: Array, order: int) -> Array:
+        y = 1 - x
         ends = y**3 * (1 + 3 * x + 6 * x * x) * left[:, :order] + x**3 * (1 + 3 * y + 6 * y * y) * right[:, :order]
         slopes = y**3 * x * (1 + 3 * x) * left[:, 1 : order + 1] - x**3 * y * (1 + 3 * y) * right[:, 1 : order + 1]
         bends = y**3 * x * x / 2 * left[:, 2:] + x**3 * y * y / 2 * right[:, 2:]
@@ -181,7 +186,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     if nothing_ran(total):
         return identity(total, "saddlepoint")
     if not float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]) > 0:
-        return no_spread(total, "saddlepoint")
+        return no_privacy(total, "saddlepoint", UNDERFLOW)
     for lower in range(degree, -1, -1):
         expansion = TiltedExpansion(total, lower)
         with contextlib.suppress(ComputationFailed):
@@ -189,7 +194,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             if _reaches_both_ends(expansion, curve):
                 reduced = () if lower == degree else (f"degree {degree} has no monotone branch here",)
                 return estimate(curve, total, "saddlepoint", f"degree {lower}", *reduced, *repair_note(curve))
-    raise ComputationFailed("the tilted expansion has no monotone branch for this composition, at any degree")
+    return no_privacy(total, "saddlepoint", "no degree has a monotone branch here: estimated as no privacy at all")
 
 
 def _reaches_both_ends(expansion: TiltedExpansion, curve: ThresholdCurve) -> bool:

@@ -49,6 +49,8 @@ def bracketed_root(g: Family, low: Array, high: Array) -> Array:
         t = np.clip(t, margin, 1 - margin)
         x = x1 + t * (x2 - x1)
         f = _tame(g(x, which))
+        if np.isnan(f).any():
+            raise ComputationFailed(f"a function is not a number at {float(x[np.isnan(f)][0])!r}; it has no root there")
         same = (f > 0) == (f1 > 0)
         x3, f3 = np.where(same, x1, x2), np.where(same, f1, f2)
         x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)

@@ -19,6 +19,7 @@ __all__ = ["ThresholdCurve"]
 
 _NOTICED = 1e-12  # changes smaller than this, or closer than this to alpha = 0 or 1, are rounding
 _SAMPLES_PER_CELL = 8
+_NEGLIGIBLE = 1e-200
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -107,7 +108,10 @@ class ThresholdCurve(Patchwork):
 def _monotone_run(errors: Errors) -> slice:
     """The longest stretch of the grid around alpha = 1/2 on which alpha strictly decreases within [0, 1]."""
     alpha, acceptance = errors.alpha, errors.acceptance
-    valid = (alpha > 0) & (acceptance > 0)  # a test of alpha = 0 would claim outcomes that only Q can produce
+    # Below 0 the expansion has left the range of probabilities, and a test of alpha = 0 with some power would claim
+    # outcomes that only Q can produce; where all of this is negligible it is rounding, and harmless.
+    valid = (acceptance >= 0) & ((alpha > 0) | (errors.power < _NEGLIGIBLE))
+    valid &= (errors.beta >= 0) & (errors.power >= -_NEGLIGIBLE)
     if not valid.any():
         raise ComputationFailed("no test on the grid has a type I error within [0, 1]")
     centre = int(np.argmin(np.where(valid, np.abs(alpha - 0.5), np.inf)))

@@ -60,7 +60,7 @@ class GaussianLoss(PrivacyLoss):
         a = 1 + 2|c| mu^2/7 the error is e^-NATS for h = 2 pi/(NATS/y + a y/2), y <= sqrt(2 NATS/a). The mass of
         the tilted law lies within sqrt(2 NATS) of its peaks.
         """
-        least, greatest = tilt
+        least, _ = tilt
         a = 1 + max(0.0, -least) * self.mu * self.mu * 2 / 7
         strip = (0.5 if least < 0 else 0.97) * math.pi / max(self.mu, 1e-300)
         y = min(strip, math.sqrt(2 * _NATS / a))
@@ -69,9 +69,9 @@ class GaussianLoss(PrivacyLoss):
         left, right = peaks[0] - reach, peaks[1] + reach
         if self.mu > 6 * reach:
             # Two separate bumps, at 0 under P and from mu on under Q and beyond: nothing lives between them.
-            ends = (left, reach), (self.mu - reach, max(right, self.mu + reach))
+            ends = [(left, reach), (self.mu - reach, max(right, self.mu + reach))]
         else:
-            ends = ((left, right),)
+            ends = [(left, right)]
         x = np.concatenate([h * np.arange(math.floor(a / h), math.ceil(b / h) + 1) for a, b in ends])
         log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
         return Nodes(self.mu * x - self.mu * self.mu / 2, log_weight)
