@@ -1,5 +1,6 @@
 """The line integrals against closed forms, 40-digit integrals, the recursion, and themselves."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -90,7 +91,7 @@ def test_a_symmetric_composition_has_a_narrow_bracket():
 # --- noisy SGD: the same integral, independently, in 40 digits
 
 
-def reference_delta(mu, rate, n, epsilon, c, nodes=420):
+def reference_delta(mu, rate, n, epsilon, c):
     """delta(eps) by sums in x and along Re s = c, all in 128 bits; spacings from the tilted deviation."""
     ctx.prec = 128
     m, p = arb(mu), arb(rate)
@@ -107,15 +108,17 @@ def reference_delta(mu, rate, n, epsilon, c, nodes=420):
     log_moment = (total * step / (2 * arb.pi()).sqrt()).log()
     mean = sum((w * l for w, l in zip(weight, loss, strict=True)), arb(0))
     variance = sum((w * (l - mean) ** 2 for w, l in zip(weight, loss, strict=True)), arb(0))
-    h = arb(1) / 32 / (n * variance).sqrt()
+    h = arb(1) / 12 / (n * variance).sqrt()
     turn = [acb(0, h * l).exp() for l in loss]
     power = [acb(w) for w in weight]
     result = acb(0)
-    for k in range(nodes):
+    for k in itertools.count():
         s = acb(c, h * k)
         phi = sum(power, acb(0))  # any branch of its logarithm will do: n is an integer
         term = n * phi.log() + acb(0, -h * k * arb(epsilon))
         result += term.exp() / (s * (s - 1)) / (2 if k == 0 else 1)
+        if float(abs(term.exp()).mid()) < 1e-22:
+            break
         power = [a * b for a, b in zip(power, turn, strict=True)]
     front = (n * log_moment + arb(epsilon) * (1 - arb(c))).exp() * h / arb.pi()
     return mpmath.mpf((front * result.real).str(30, radius=False))

@@ -71,9 +71,9 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         h = quantile(z)
         return np.asarray(ndtr(-z)), expansion.beta(h), expansion.power(h), np.asarray(ndtr(z))
 
-    branch = _increasing_branch(quantile, expansion.thresholds())
+    grid = expansion.thresholds()
+    branch = _increasing_branch(quantile, grid)
     if branch.size < _FEWEST_THRESHOLDS:
         turned = "the quantile polynomial decreases at its centre: the numerical inverse answers"
-        grid = expansion.thresholds()
         return from_tests(expansion.tests, grid, total, "cornish-fisher", f"degree {degree}", turned)
-    return from_tests(tests, branch, total, "cornish-fisher", f"degree {degree}")
+    return from_tests(tests, branch, total, "cornish-fisher", f"degree {degree}", raw=grid)

@@ -76,10 +76,12 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     return from_tests(expansion.tests, expansion.thresholds(), total, "edgeworth", f"degree {degree}")
 
 
-def from_tests(tests: Tests, grid: Array, total: TotalLoss, method: str, *notes: str) -> ComposedCurve:
+def from_tests(
+    tests: Tests, grid: Array, total: TotalLoss, method: str, *notes: str, raw: Array | None = None
+) -> ComposedCurve:
     """The estimate that the tests describe, with a note on its repair; no privacy where they describe none."""
     try:
-        curve = ThresholdCurve(tests, grid)
+        curve = ThresholdCurve(tests, grid, raw=raw)
     except ComputationFailed:
         return no_privacy(total, method, "the expansion stays outside [0, 1]: estimated as no privacy at all")
     return estimate(curve, total, method, *notes, *repair_note(curve))

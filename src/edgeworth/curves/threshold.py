@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from edgeworth.curves.hull import cell_of, lower_hull, needed_vertices
 from edgeworth.curves.patchwork import Errors, Patchwork, Tests, both_errors, parameter_at
 from edgeworth.curves.piecewise import PiecewiseLinear
 from edgeworth.errors import ComputationFailed, InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["ThresholdCurve"]
 
@@ -46,8 +49,10 @@ class ThresholdCurve(Patchwork):
     """
 
     u: Array
+    raw_u: Array
 
-    def __init__(self, tests: Tests, u: Numbers) -> None:
+    def __init__(self, tests: Tests, u: Numbers, *, raw: Numbers | None = None) -> None:
+        """The curve on the grid u; ``raw`` is a wider grid on which the raw values may still be asked for."""
         grid = validation.reals(u=u)
         if not (grid.ndim == 1 and grid.size >= 4 and np.isfinite(grid).all() and (np.diff(grid) > 0).all()):
             raise InvalidArgument(f"u has shape {grid.shape}; give at least 4 finite increasing numbers")
@@ -56,7 +61,9 @@ class ThresholdCurve(Patchwork):
         frame, low, high = _patched(Errors(*(part[run] for part in errors)), grid[run])
         object.__setattr__(self, "tests", tests)
         object.__setattr__(self, "frame", frame)
-        for name, values in (("low", low), ("high", high), ("u", grid[run])):
+        wide = grid if raw is None else validation.reals(raw=raw)
+        branch = wide[_decreasing_run(both_errors(tests, wide))]
+        for name, values in (("low", low), ("high", high), ("u", grid[run]), ("raw_u", branch)):
             object.__setattr__(self, name, read_only(values))
 
     @overload
@@ -68,11 +75,11 @@ class ThresholdCurve(Patchwork):
         return elementwise(self._raw, validation.probabilities(alpha=alpha))
 
     def _raw(self, alpha: Array) -> Array:
-        on_grid, back = both_errors(self.tests, self.u), slice(None, None, -1)
+        on_grid, back = both_errors(self.tests, self.raw_u), slice(None, None, -1)
         values = np.full(alpha.size, np.nan)
         (reached,) = np.nonzero((alpha >= on_grid.alpha[-1]) & (alpha <= on_grid.alpha[0]))
         cell = cell_of(alpha[reached], on_grid.alpha[back], on_grid.acceptance[back])
-        low, high = self.u[back][cell + 1], self.u[back][cell]
+        low, high = self.raw_u[back][cell + 1], self.raw_u[back][cell]
         values[reached] = both_errors(self.tests, parameter_at(self.tests, alpha[reached], low, high)).beta
         return values
 
@@ -106,14 +113,25 @@ class ThresholdCurve(Patchwork):
 
 
 def _monotone_run(errors: Errors) -> slice:
-    """The longest stretch of the grid around alpha = 1/2 on which alpha strictly decreases within [0, 1]."""
-    alpha, acceptance = errors.alpha, errors.acceptance
-    # Below 0 the expansion has left the range of probabilities, and a test of alpha = 0 with some power would claim
-    # outcomes that only Q can produce; where all of this is negligible it is rounding, and harmless.
-    valid = (acceptance >= 0) & ((alpha > 0) | (errors.power < _NEGLIGIBLE))
+    """The longest stretch around alpha = 1/2 on which alpha strictly decreases and all errors are probabilities.
+
+    Below 0 the expansion has left the range of probabilities, and a test of alpha = 0 with some power would claim
+    outcomes that only Q can produce; where all of this is negligible it is rounding, and harmless.
+    """
+    valid = (errors.acceptance >= 0) & ((errors.alpha > 0) | (errors.power < _NEGLIGIBLE))
     valid &= (errors.beta >= 0) & (errors.power >= -_NEGLIGIBLE)
     if not valid.any():
         raise ComputationFailed("no test on the grid has a type I error within [0, 1]")
+    return _run_around_the_centre(errors, valid)
+
+
+def _decreasing_run(errors: Errors) -> slice:
+    """The longest stretch around alpha = 1/2 on which alpha strictly decreases within [0, 1], whatever beta does."""
+    return _run_around_the_centre(errors, (errors.alpha >= 0) & (errors.acceptance >= 0))
+
+
+def _run_around_the_centre(errors: Errors, valid: NDArray[np.bool_]) -> slice:
+    alpha, acceptance = errors.alpha, errors.acceptance
     centre = int(np.argmin(np.where(valid, np.abs(alpha - 0.5), np.inf)))
     with np.errstate(invalid="ignore"):
         decreasing = np.where(alpha[1:] < 0.5, np.diff(alpha) < 0, np.diff(acceptance) > 0)
