@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script
 """Rewrite the fingerprints at the end of every proof: run it after re-reading a proof whose code has changed.
 
     python docs/proofs/stamp.py

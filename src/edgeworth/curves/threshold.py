@@ -97,16 +97,16 @@ class ThresholdCurve(Patchwork):
     def _repairs(self) -> tuple[tuple[tuple[float, float], ...], float]:
         """Both of the above; only the chords need a look, since smooth cells are the raw curve itself."""
         lowest = np.sort(self.low[np.isfinite(self.low)])
-        suspect = ~np.isin(self.u[:-1], lowest)
+        suspect = ~np.isin(self.raw_u[:-1], lowest)
         share = (np.arange(_SAMPLES_PER_CELL + 1)) / _SAMPLES_PER_CELL
-        samples = self.u[:-1][suspect][:, None] + np.diff(self.u)[suspect][:, None] * share
+        samples = self.raw_u[:-1][suspect][:, None] + np.diff(self.raw_u)[suspect][:, None] * share
         errors = both_errors(self.tests, samples.ravel())
         visible = (errors.alpha > _NOTICED) & (errors.alpha < 1 - _NOTICED)
         change = np.where(visible, np.abs(errors.beta - self(np.clip(errors.alpha, 0.0, 1.0))), 0.0)
-        changed = np.zeros(self.u.size - 1, dtype=bool)
+        changed = np.zeros(self.raw_u.size - 1, dtype=bool)
         changed[suspect] = change.reshape(samples.shape).max(axis=1, initial=0.0) > _NOTICED
         edges = np.flatnonzero(np.diff(np.concatenate([[False], changed, [False]])))
-        alpha = np.clip(both_errors(self.tests, self.u).alpha, _NOTICED, 1 - _NOTICED)
+        alpha = np.clip(both_errors(self.tests, self.raw_u).alpha, _NOTICED, 1 - _NOTICED)
         spans = [(float(alpha[last]), float(alpha[first])) for first, last in edges.reshape(-1, 2)]
         largest = float(change.max(initial=0.0))
         return tuple(reversed(spans)), largest if largest > _NOTICED else 0.0
