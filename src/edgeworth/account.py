@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Account", "account"]
 
 _DIRECTIONS = ("both", "forward", "backward")
+_ULPS = 4e-16  # of 1 - e^eps, where no more is known
+_ROOT_ULPS = 1e-14  # of the root finder, which stops within 4 ulp
 
 
 def account(mechanism: Mechanism, *, method: str = "auto", degree: int = 2, direction: str = "both") -> Account:
@@ -124,7 +126,7 @@ class Account:
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_delta_ends(grid), value)
         least, greatest = trivial_delta_ends(grid)
-        lower = np.maximum(composed.upper.profile()(grid) * (1 - slack), least)
+        lower = np.maximum(composed.upper.profile()(grid), least) * (1 - max(slack, _ULPS))
         upper = np.minimum(composed.lower.profile()(grid) * (1 + slack), greatest)
         return self._bracket(lower, upper, value)
 
@@ -135,9 +137,8 @@ class Account:
         value = composed.value.profile().epsilon(grid)
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_epsilon_ends(grid), value)
-        ulps = 1e-14  # of the root finder, which stops within 4 ulp
-        lower = composed.upper.profile().epsilon(np.minimum(grid * (1 + slack), 1.0)) * (1 - ulps)
-        upper = composed.lower.profile().epsilon(grid / (1 + slack)) * (1 + ulps)
+        lower = composed.upper.profile().epsilon(np.minimum(grid * (1 + slack), 1.0)) * (1 - _ROOT_ULPS)
+        upper = composed.lower.profile().epsilon(grid / (1 + slack)) * (1 + _ROOT_ULPS)
         return self._bracket(lower, upper, value)
 
     def raw_tradeoff(self, alpha: ArrayLike) -> Array:

@@ -56,9 +56,15 @@ def test_gaussian_delta_and_epsilon_are_enclosed(mu, direction):
         assert read.upper <= read.lower * (1 + 1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the trivial end 1 - e^eps is rounded to nearest: half an ulp too high at -11.5")
 def test_the_trivial_end_is_rounded_down():
     assert contour(ew.GaussianDP(1.0), "forward").delta(-11.5).lower <= gaussian_delta(1.0, -11.5)
+
+
+def test_the_trivial_end_of_f_is_rounded_up():
+    alpha = 1.6 * 2.0**-54
+    quantile = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(alpha))
+    truth = mpmath.ncdf(quantile - mpmath.mpf(1e-6))
+    assert contour(ew.GaussianDP(1e-6), "forward").tradeoff(alpha).upper >= truth
 
 
 def test_gaussian_delta_is_enclosed_for_negative_epsilon():
@@ -82,7 +88,6 @@ def test_gaussian_tradeoff_is_enclosed(mu, direction):
     assert np.all(bracket.upper - bracket.lower <= 1e-8 * bracket.upper)
 
 
-@pytest.mark.xfail(strict=True, reason="where the two directions tie, only the line of slope -1 bounds f from below")
 def test_a_symmetric_composition_has_a_narrow_bracket():
     bracket = contour(ew.GaussianDP(1.0)).tradeoff(0.01)
     assert bracket.upper - bracket.lower < 1e-9

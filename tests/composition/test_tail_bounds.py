@@ -107,7 +107,6 @@ def test_segments_cover_the_half_line_and_bound_the_modulus(mu, rate, n, c):
         assert n * math.log(modulus(mu, rate, c, t)) <= bound + 1e-9
 
 
-@pytest.mark.xfail(strict=True, reason="a running maximum from the right is missing in tail_beyond")
 def test_bounds_of_the_segments_never_rise():
     """Only then is h times the sum over the nodes left out at most the integral."""
     line = line_of(1.25, 0.00512, 1000, 5.42)

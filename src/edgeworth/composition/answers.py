@@ -31,6 +31,7 @@ OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forw
 #: the integrals of the type I error and of its complement, by direction
 _ERRORS: dict[Direction, tuple[Kind, Kind]] = {"forward": ("alpha", "acceptance"), "backward": ("beta", "power")}
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
+_DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 _ROUNDING = 4e-16
 _NEWTON_STEPS = 12
 _MOST_WIDENINGS = 60
@@ -261,20 +262,27 @@ class Answers:
         corner = sorted((float(tests[0].upper[0]), float(tests[1].upper[0])))
         bridge = np.where((alpha >= corner[0]) & (alpha <= corner[1]), math.fsum(corner) * (1 + _ROUNDING) - alpha, 1.0)
         upper = np.minimum(np.minimum(one.upper, other.upper), bridge)
-        lower = 1 - self._delta("both", zero).upper[0] * (1 + _ROUNDING) - alpha
-        lower = np.maximum(lower, self._ruled("forward", alpha, one.lower))
-        lower = np.maximum(lower, self._ruled("backward", alpha, other.lower))
+        lower = self._supported(alpha, np.zeros(alpha.size))
+        (inner,) = np.nonzero((alpha > 0) & (alpha < 1))
+        if inner.size:
+            for direction in _DIRECTIONS:
+                t = self._threshold(direction, alpha[inner])[0]
+                lower[inner] = np.maximum(lower[inner], self._supported(alpha[inner], t))
+        lower = np.where((alpha == 0) | (alpha == 1), 1 - alpha, lower)
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
 
-    def _ruled(self, direction: Direction, alpha: Array, curve: Array) -> Array:
-        """The curve's lower end where its direction has the larger delta at the slope there, 0 elsewhere."""
-        (inner,) = np.nonzero((alpha > 0) & (alpha < 1))
-        result = np.where((alpha == 0) | (alpha == 1), 1 - alpha, 0.0)
-        if inner.size:
-            t, _ = self._threshold(direction, alpha[inner])
-            mine, theirs = self._delta(direction, t), self._delta(OPPOSITE[direction], t)
-            result[inner] = np.where(mine.lower >= theirs.upper, curve[inner], 0.0)
-        return result
+    def _supported(self, alpha: Array, t: Array) -> Array:
+        """The line of slope -e^t that supports the symmetrised curve from below, at alpha: valid for every t.
+
+        1 - delta(t) - e^t alpha, which for t < 0 is e^t (1 - alpha - delta(-t)), with no cancellation as alpha -> 1.
+        """
+        known = np.isfinite(t)
+        slope = np.where(known, t, 0.0)
+        delta = self._delta("both", np.abs(slope)).upper * (1 + _ROUNDING)
+        growth = np.exp(np.minimum(slope, 700.0))
+        steep = 1 - delta - growth * alpha * (1 + _ROUNDING) - _ROUNDING
+        flat = growth * (1 - _ROUNDING) * ((1 - alpha) * (1 - _ROUNDING) - delta)
+        return np.where(known, np.where(slope >= 0, steep, flat), 0.0)
 
 
 def _sign(direction: Direction) -> float:

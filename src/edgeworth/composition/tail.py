@@ -84,17 +84,31 @@ def tail_beyond(cut: float, parts: Sequence[Part], moduli: Moduli, gaussian: flo
 
     enough = _first_deep(cut, log_far)
     start, end, bound = _sampled(cut, enough, moduli, count, variance, gaussian)
-    last = max([2 * enough, *(2 * part.variation for part in parts if math.isfinite(part.variation))])
+    last, log_last, power = _power_law(enough, parts, gaussian)
     t = enough
     while t < last:
         start.append(t)
         bound.append(log_far(t))
         t = min(4 * t, last)
         end.append(t)
-    power = math.fsum(part.count for part in parts if part.variation < last) + gaussian * last * last
-    if not power > 0:
+    # The nodes left out are a sum, not an integral: their bound must not rise anywhere.
+    falling = np.maximum.accumulate(np.array([*bound, log_last])[::-1])[::-1]
+    return Tail((*start, last), (*end, math.inf), tuple(map(float, falling)), power)
+
+
+def _power_law(enough: float, parts: Sequence[Part], gaussian: float) -> tuple[float, float, float]:
+    """Where |phi(t)| <= prod (TV_i/t)^n_i on the whole line is deep enough to end with, its log there, its power."""
+    known = [(float(part.count), part.variation) for part in parts if math.isfinite(part.variation)]
+    steps = math.fsum(n for n, _ in known)
+    if not steps + gaussian > 0:
         raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
-    return Tail((*start, last), (*end, math.inf), (*bound, log_far(last)), power)
+    last = max([2 * enough, *(2 * variation for _, variation in known)])
+    for _ in range(200):
+        log_last = math.fsum(n * math.log(variation / last) for n, variation in known) - gaussian * last * last / 2
+        if log_last < -_ENOUGH - 4:
+            return last, log_last, steps + gaussian * last * last
+        last *= 1.5
+    raise TooLarge("the characteristic function falls too slowly at high frequencies for the line integral")
 
 
 def _first_deep(cut: float, log_far: Callable[[float], float]) -> float:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_part"]
 
-SUM_ROUNDING = 64 * 2.0**-53  # of a pairwise sum, its weights and its sines, relative to the sum of the terms' sizes
+_UNIT = 2.0**-53
+SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
 NATS = 46.0  # e^-46 = 1e-20: what each error of the quadrature may leave, relative to the peak
 _MOST_POINTS = 200_000
 _LARGEST_BLOCK = 1_000_000
@@ -38,6 +39,8 @@ class TiltedPart:
     loss: Array
     weight: Array
     """Weights of the tilted law, normalised."""
+    noise: Array
+    """Relative rounding error of each weight: the exponents c L - x^2/2 carry their own ulps."""
     log_moment: float
     """log E_P[e^(cL)]."""
     log_moment_error: float
@@ -64,19 +67,19 @@ class TiltedPart:
         Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
         """
         values = np.empty(t.size, dtype=complex)
-        size = np.empty(t.size)
+        error = np.empty(t.size)
         block = max(1, _LARGEST_BLOCK // self.loss.size)
+        # Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps.
+        noise = self.weight * (self.noise + float(np.sum(self.weight * self.noise)) + SUM_ROUNDING)
+        turned = 3 * _UNIT * float(np.sum(self.weight * np.abs(self.loss)))
         for start in range(0, t.size, block):
             part = slice(start, start + block)
             angle = t[part, None] * self.loss
             half = np.sin(angle / 2)
             values[part].real = -2 * np.sum(self.weight * half * half, axis=1)
             values[part].imag = np.sum(self.weight * np.sin(angle), axis=1)
-            size[part] = np.sum(self.weight * np.minimum(np.abs(angle), 2.0), axis=1)
-        return values, self.quadrature + SUM_ROUNDING * size * (1 + np.log1p(np.abs(t) * self._largest()))
-
-    def _largest(self) -> float:
-        return float(np.max(np.abs(self.loss)))
+            error[part] = np.sum(noise * np.minimum(np.abs(angle), 2.0), axis=1)
+        return values, self.quadrature + error + turned * np.abs(t)
 
     def moments(self) -> tuple[float, float, float]:
         """Mean, variance and fourth central moment of the tilted law."""
@@ -97,7 +100,9 @@ def tilt_part(loss: PrivacyLoss, count: int, c: float, frequency: float, nats: f
     log_moment, error = _log_moment(nodes.loss, nodes.log_weight, c)
     quadrature = 0.0 if loss.is_atomic else 1e-15
     weight /= float(np.sum(weight))
-    return TiltedPart(count, nodes.loss, weight, log_moment, error, quadrature, np.zeros(1), np.full(1, math.inf))
+    noise = _noise(nodes.loss, nodes.log_weight, c)
+    unknown = np.zeros(1), np.full(1, math.inf)
+    return TiltedPart(count, nodes.loss, weight, noise, log_moment, error, quadrature, *unknown)
 
 
 def _tilt_sampled_gaussian(
@@ -125,12 +130,19 @@ def _tilt_sampled_gaussian(
     exponent = c * loss - 0.5 * x * x
     weight = np.exp(exponent - float(np.max(exponent)))
     total = float(np.sum(weight))
-    log_moment, log_moment_error = _log_moment(loss, math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x, c)
+    log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
+    log_moment, log_moment_error = _log_moment(loss, log_weight, c)
     error = 2.1 * math.exp(growth - 2 * math.pi * y / h)  # 1/(e^a - 1) <= 1.05 e^-a for a >= NATS
     edge = float(weight[0] + weight[-1]) / total / h  # density at the ends; beyond, it falls faster than e^-|x|
     weight /= total
     splits = _splits(mu, rate, c, x, weight, h)
-    return TiltedPart(count, loss, weight, log_moment, log_moment_error, error + 2 * edge, *splits)
+    noise = _noise(loss, log_weight, c)
+    return TiltedPart(count, loss, weight, noise, log_moment, log_moment_error, error + 2 * edge, *splits)
+
+
+def _noise(loss: Array, log_weight: Array, c: float) -> Array:
+    """Relative rounding error of e^(cL + log weight): some ulps of each exponent, and of e^ itself."""
+    return np.asarray(_UNIT * (8 + 4 * np.abs(c * loss) + 3 * np.abs(log_weight)))
 
 
 def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]:
@@ -139,10 +151,12 @@ def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]
         weight = np.exp(log_weight)
         raised, plain = weight * excess(c * loss), c * weight * excess(loss)
         gain = float(np.sum(raised - plain))
-        size = float(np.sum(np.abs(raised)) + np.sum(np.abs(plain)))
-        return math.log1p(gain), SUM_ROUNDING * size / (1 + gain)
+        noise = _noise(loss, log_weight, c) + _noise(loss, log_weight, 1.0) + SUM_ROUNDING
+        error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
+        return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = _log_sum(c * loss + log_weight)
-    return value, SUM_ROUNDING * (1 + abs(value))
+    worst = float(np.max(_noise(loss, log_weight, c)[c * loss + log_weight > value - NATS]))
+    return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
 
 
 def _posterior(mu: float, rate: float, x: Array) -> Array:
