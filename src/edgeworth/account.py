@@ -114,8 +114,9 @@ class Account:
         value = composed.value(grid)
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_tradeoff_ends(grid), value)
+        greatest = trivial_tradeoff_ends(grid)[1]
         lower = np.maximum(composed.lower(grid) * (1 - slack), 0.0)
-        upper = np.minimum(composed.upper(grid) * (1 + slack), 1 - grid)
+        upper = np.minimum(composed.upper(grid) * (1 + max(slack, _ULPS)), greatest)
         return self._bracket(lower, upper, value)
 
     def delta(self, epsilon: ArrayLike) -> Bracket:
@@ -126,7 +127,7 @@ class Account:
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_delta_ends(grid), value)
         least, greatest = trivial_delta_ends(grid)
-        lower = np.maximum(composed.upper.profile()(grid), least) * (1 - max(slack, _ULPS))
+        lower = np.maximum(composed.upper.profile()(grid) * (1 - max(slack, _ULPS)), least)
         upper = np.minimum(composed.lower.profile()(grid) * (1 + slack), greatest)
         return self._bracket(lower, upper, value)
 

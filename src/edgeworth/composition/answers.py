@@ -32,7 +32,7 @@ OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forw
 _ERRORS: dict[Direction, tuple[Kind, Kind]] = {"forward": ("alpha", "acceptance"), "backward": ("beta", "power")}
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
-_ROUNDING = 4e-16
+_ROUNDING = 1e-15
 _NEWTON_STEPS = 12
 _MOST_WIDENINGS = 60
 
@@ -43,6 +43,11 @@ class Answers:
     def __init__(self, total: TotalLoss) -> None:
         self.integrals = Integrals(total)
         self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
+
+    def usable(self) -> bool:
+        """Whether the line at the centre of the law can be had at all."""
+        centre = np.array([self.integrals.middle])
+        return bool(self.integrals("delta", centre).upper[0] < 2 * self.integrals("delta", centre).lower[0])
 
     def _remembered(self, what: str, direction: Direction, argument: Array, ask: Callable[[], Ends]) -> Ends:
         key, seen = (what, direction), argument.tobytes()
@@ -103,12 +108,15 @@ class Answers:
         """Newton on log delta(eps), then ends that are verified by the ends of delta."""
         kind, sign = _PROFILES[direction][0], _sign(direction)
         eps = np.maximum(self._guess(direction, delta), 0.0)
+        moving = np.ones(eps.size, dtype=bool)  # what has arrived stays: its company must not move its last bit
         for _ in range(_NEWTON_STEPS):
             value, slope = self._log_delta_slope(kind, sign, eps)
-            step = (value - np.log(delta)) / slope
-            step = np.where(np.isfinite(step), step, 0.0)
-            eps = np.maximum(eps + np.clip(step, -0.5 * (1 + eps), 0.5 * (1 + eps)), 0.0)
-            if np.all(np.abs(step) <= 1e-13 * (1e-300 + eps)):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = (value - np.log(delta)) / slope
+            step = np.clip(np.where(np.isfinite(step), step, 0.0), -0.5 * (1 + eps), 0.5 * (1 + eps))
+            eps = np.where(moving, np.maximum(eps + step, 0.0), eps)
+            moving &= np.abs(step) > 1e-13 * (1e-300 + eps)
+            if not moving.any():
                 break
         slope = self._log_delta_slope(kind, sign, eps)[1]
         ends = self._delta(direction, eps)
@@ -189,7 +197,8 @@ class Answers:
                 open_ = open_[~good]
                 room[open_] *= 4
             ends.append(found)
-        return Ends(np.clip(ends[0], 0.0, 1 - alpha), np.clip(ends[1], 0.0, 1 - alpha))
+        most = np.nextafter(1 - alpha, 2.0)  # 1 - alpha itself may have been rounded down
+        return Ends(np.clip(ends[0], 0.0, 1 - alpha), np.clip(ends[1], 0.0, most))
 
     def _encloses(self, direction: Direction, t: Array, alpha: Array, side: float) -> NDArray[np.bool_]:
         """Whether the type I error at t is proved to be at least (side < 0) or at most (side > 0) alpha."""
@@ -226,13 +235,15 @@ class Answers:
         x = self._threshold_guess(kind, target)
         upward = 1.0 if kind in ("acceptance", "beta") else -1.0
         scale = 1 / self.integrals.width
+        moving = np.ones(x.size, dtype=bool)
         for _ in range(_NEWTON_STEPS):
             value, density = self.integrals.value_and_density(kind, x)
             with np.errstate(divide="ignore", invalid="ignore"):
                 step = upward * np.log(target / value) * value / density
             step = np.clip(np.where(np.isfinite(step), step, 0.0), -scale, scale)
-            x = x + step
-            if np.all(np.abs(step) <= 1e-15 * scale):
+            x = np.where(moving, x + step, x)
+            moving &= np.abs(step) > 1e-14 * scale
+            if not moving.any():
                 break
         ends = self.integrals(kind, x)
         density = self.integrals.value_and_density(kind, x)[1]

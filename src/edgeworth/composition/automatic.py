@@ -36,17 +36,17 @@ METHODS: dict[str, tuple[Engine, range]] = {
 def choose(total: TotalLoss) -> tuple[str, str]:
     """The method that `auto` stands for, and why: the first row that applies.
 
-    | where                         | method      | because                                   |
+    | where                                          | method      | because                            |
     |---|---|---|
-    | a formula exists              | closed-form | all digits, microseconds                  |
-    | Gaussian noise, or n sampled Gaussian steps with n rate^2 >= 1e-3 | contour | twelve digits, milliseconds |
-    | otherwise                     | recursion   | an enclosure for every mechanism          |
+    | a formula exists                               | closed-form | all digits, microseconds           |
+    | Gaussian noise, or n >= 20 samples of it with n p^2 >= 5e-4, if a line can be had | contour | all digits |
+    | otherwise                                      | recursion   | an enclosure for every mechanism   |
     """
     if closed_form.exists(total):
         return "closed-form", "this composition has a formula"
-    if contour.applies(total):
+    if contour.answers_well(total):
         return "contour", "smooth losses: the line integral gives all digits"
-    return "recursion", "no formula; the recursion encloses every mechanism"
+    return "recursion", "no formula and no line that can be had; the recursion encloses every mechanism"
 
 
 def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:

@@ -6,7 +6,9 @@ of it. Other parts (Laplace, randomized response, …) may be mixed in. `docs/pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -21,22 +23,23 @@ if TYPE_CHECKING:
     from edgeworth.composition.integrals import Ends
     from edgeworth.losses.law import Array
 
-__all__ = ["ContourProfile", "ContourTradeOff", "applies", "compose"]
+__all__ = ["ContourProfile", "ContourTradeOff", "answers_well", "applies", "compose"]
 
 End: TypeAlias = Literal["lower", "upper", "middle"]
 
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _LEAST_SAMPLING = 5e-4  # n p^2 below which the line needs too many nodes
 _FEWEST_STEPS = 20
+_MANY_STEPS, _MUCH_SAMPLING, _SMALL_MU, _SMALL_SPREAD = 100, 0.02, 3.0, 30.0  # where the line was always found
 
 
 def applies(total: TotalLoss) -> bool:
-    """Whether the line integral is the right engine: densities that are formulas, and enough smooth steps.
+    """Whether the line integral can answer: densities that are formulas, and something that smooths the total.
 
-    Gaussian noise makes any mix smooth; otherwise the sampled Gaussian steps must do it, and few of them leave a
-    characteristic function that falls too slowly for the bound by parts.
+    Gaussian noise smooths any mix; otherwise the sampled Gaussian steps must, and few of them leave a characteristic
+    function that falls too slowly for the bound by parts.
     """
-    if not total.is_exact:
+    if not total.is_exact or any(not math.isfinite(loss.cumulants(2).alternative[1]) for loss, _ in total.parts):
         return False
     steps, weight = 0, 0.0
     for loss, n in total.parts:
@@ -47,6 +50,29 @@ def applies(total: TotalLoss) -> bool:
     return steps >= _FEWEST_STEPS and weight >= _LEAST_SAMPLING
 
 
+def answers_well(total: TotalLoss) -> bool:
+    """Whether it applies and its line at the centre of the law can be had; clear cases are not tried."""
+    if not applies(total):
+        return False
+    (loss, n), *others = total.parts
+    clear = (
+        not others
+        and isinstance(loss, SampledLoss)
+        and isinstance(loss.base, GaussianLoss)
+        and loss.base.mu < _SMALL_MU
+        and n >= _MANY_STEPS
+        and n * loss.rate**2 >= _MUCH_SAMPLING
+        and math.sqrt(float(n * loss.cumulants(2).null[1])) < _SMALL_SPREAD
+    )
+    return clear or prepared(total).usable()
+
+
+@lru_cache(maxsize=8)
+def prepared(total: TotalLoss) -> Answers:
+    """The answers of a total loss; the last few are kept, so that asking whether they can be had costs nothing."""
+    return Answers(total)
+
+
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     """The enclosure by line integrals, prepared lazily: a reading builds only the lines that it needs."""
     del degree
@@ -55,7 +81,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             'method="contour" needs a Gaussian part, or sampled Gaussian steps with n rate^2 >= '
             f'{_LEAST_SAMPLING:g} and n >= {_FEWEST_STEPS}; use method="auto", which falls back on others'
         )
-    answers = Answers(total)
+    answers = prepared(total)
     certificate = Certificate(
         "contour", certified=True, sources={}, notes=("every reading carries its own error bound",)
     )

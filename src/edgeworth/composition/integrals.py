@@ -29,7 +29,8 @@ Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "po
 
 _NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _GRID = 0.4  # distance of the tilts at which K is known beforehand, as roots of depths
-_SLACK = 1e-9  # of K from its own quadrature, where only a bound is wanted
+_SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
+_STEP_SLACK = 1e-14
 _RUNG_RATIO = 0.2
 _MOST_CHOICES = 8
 _RUNG = 0.8  # distance of the rungs, in standard deviations of the tilted law
@@ -80,7 +81,8 @@ class Integrals:
         closest = 0.15 * self.width
         offset = np.concatenate([closest * 1.3 ** np.arange(12), np.abs(self.tilt - outer)])
         tilts = np.unique(outer + shape.side * offset[offset >= closest])
-        tilts = tilts[(tilts >= self.range[0]) & (tilts <= self.range[1])]
+        inside = tilts[(tilts >= self.range[0]) & (tilts <= self.range[1])]
+        tilts = inside if inside.size > 1 else outer + shape.side * closest * np.array([1.0, 1.5])[:: shape.side]
         mean = np.interp(tilts, self.tilt, self.mean)
         return tilts, mean - sum(1 / (tilts - pole) for pole in shape.poles)
 
@@ -149,15 +151,19 @@ class Rung:
         self.variance = float(np.interp(c, integrals.tilt, integrals.variance))
         beyond = (integrals.tilt - c) * side > 1e-3 * self.distance
         self._tilts, self._ks = integrals.tilt[beyond], integrals.k[beyond]
+        self._steps = float(sum(n for _, n in integrals.total.parts))
         self.period = self._period(centre)
         try:
             self.line: Line | None = Line(integrals.total, c, self.period)
         except EdgeworthError:
             self.line = None
 
+    def _slack(self, k: Array) -> Array:
+        return np.asarray(_SLACK * (1 + np.abs(k)) + _STEP_SLACK * self._steps)
+
     def ends(self, t: Array) -> Ends:
         """Both ends at every t; where the line cannot be had, 0 and Chernoff's bound."""
-        log_ceiling = self.k + self.shape.exponent(self.c, t) + _SLACK * (1 + abs(self.k))
+        log_ceiling = self.k + self.shape.exponent(self.c, t) + self._slack(np.asarray(self.k))
         ceiling = np.exp(np.minimum(log_ceiling, 0.0))
         if self.line is None:
             return Ends(np.zeros(t.size), ceiling)
@@ -191,7 +197,7 @@ class Rung:
         if not self._tilts.size:
             return np.full(t.size, math.inf)
         gap = np.abs(self._tilts - self.c)
-        first = self._ks + _SLACK * (1 + np.abs(self._ks)) - gap * self.period
+        first = self._ks + self._slack(self._ks) - gap * self.period
         log_first = first[:, None] + self.shape.exponent(self._tilts[:, None], t)
         outward = np.exp(np.minimum(log_first, 700.0)) / -np.expm1(-gap * self.period)[:, None]
         return np.asarray(inward + np.min(outward, axis=0))

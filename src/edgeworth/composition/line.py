@@ -33,6 +33,7 @@ __all__ = ["Line"]
 _UNIT = 2.0**-53
 _COARSE_NATS = 7.0  # e^-7 = 1e-3: enough for a modulus that only has to be clearly below 1
 _MOST_NODES = 6000
+_MOST_WORK = 1e7  # nodes of the line times nodes in x
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,12 @@ class Line:
         self._gaussian = Gaussian(math.fsum(n * mu * mu for mu, n in gaussians), c)
         self._others = [(loss, n) for loss, n in total.parts if not isinstance(loss, GaussianLoss)]
         self._parts, self.cut = self._until_negligible()
-        if self.cut / self.h > _MOST_NODES:
-            raise TooLarge(f"the line integral would need {self.cut / self.h:.0f} nodes")
         self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
         self.log_phi, self.log_bound, self.relative = self._at(self._parts, self.t)
         self.k = self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
         self.k_error = 8 * _UNIT * abs(self._gaussian.log_moment) + math.fsum(
-            p.count * (p.log_moment_error + 2 * p.quadrature + 4 * _UNIT * abs(p.log_moment)) for p in self._parts
+            p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
+            for p in self._parts
         )
         self._tail = self._bound_tail()
 
@@ -74,12 +74,19 @@ class Line:
         rows = self.total.tilted(np.array([self.c]), 2, (min(self.c, 0.0), max(self.c, 1.0)))
         cut = math.sqrt(2 * NATS / float(rows[0, 2]))
         for _ in range(40):
-            parts = [tilt_part(loss, n, self.c, cut) for loss, n in self._others]
+            parts = [tilt_part(loss, n, self.c, cut + self.h) for loss, n in self._others]
             depth = -float(self._at(parts, np.array([cut]))[1][0])
-            if depth > NATS or cut / self.h > _MOST_NODES:
+            if depth > NATS:
                 return parts, cut
             cut *= min(2.0, max(1.1, math.sqrt(NATS / max(depth, 1.0))))
-        return parts, cut
+            if cut / self.h * max(1, *(part.loss.size for part in parts), 1) > _MOST_WORK or cut / self.h > _MOST_NODES:
+                break
+        raise TooLarge("the characteristic function falls too slowly for the line integral")
+
+    def _moment_quadrature(self, part: TiltedPart) -> float:
+        """What the quadrature leaves in log M(c): of e^(cL) itself, and of e^L, whose mean is taken to be 1."""
+        plain = (abs(self.c) + abs(self.c - 1)) * math.exp(-min(part.log_moment, 700.0))
+        return 2 * part.quadrature * (1 + plain)
 
     def _at(self, parts: list[TiltedPart], t: Array) -> tuple[Array, Array, Array]:
         """Log phi(t) of the whole; an upper bound of log |phi|; the relative error of phi."""

@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy import fft
 
-from edgeworth.composition import closed_form
+from edgeworth.composition import closed_form, clt
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, from_points
 from edgeworth.curves.extremes import larger, smaller
-from edgeworth.errors import TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +44,6 @@ __all__ = ["Grid", "GridLaw", "compose", "convolve"]
 
 _UNIT = 2.0**-53
 _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one transform; see the proofs
-_DISTRIBUTION_ERROR = 1e-15  # of one value of Phi, exp or expm1 and the few operations around it, absolute
 _NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
 _SMALLEST_ALPHA = 1e-300
 _FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
@@ -221,12 +219,12 @@ def convolve(
             spectrum *= np.where(transform == 0, 0.0, np.exp(n * np.log(transform)))
         offset += n * step.first
         share = _FFT_CONSTANT * _UNIT * math.log2(size) * float(np.linalg.norm(step.mass)) * math.sqrt(size)
-        error += n * (share + _DISTRIBUTION_ERROR)
+        error += n * (share + loss.distribution_error)
         if progress is not None:
             progress("recursion", done + 1, len(total.parts))
     circular = np.maximum(fft.irfft(spectrum, size), 0.0)
     positions = (np.arange(grid.first, grid.first + grid.size) - offset) % size
-    error += _FFT_CONSTANT * _UNIT * math.log2(size) * math.sqrt(size) + grid.size * _UNIT
+    error += _FFT_CONSTANT * _UNIT * math.log2(size) * math.sqrt(size) + 3 * grid.size * _UNIT
     escaped = sum(n * step.moved for step, n in steps)
     escaped += sum(_beyond(steps, grid, sign) for sign in (1, -1))
     return GridLaw(grid.losses, circular[positions], min(escaped, 1.0), error)
@@ -262,6 +260,8 @@ def compose(
         curve = with_disclosure(Identity(), total)
         return ComposedCurve(curve, Certificate("recursion", certified=True, sources={}), curve, curve)
     size = points or _points_for(sum(n for _, n in total.parts))
+    if size > _MOST_POINTS:
+        return _too_many_steps(total)
     grid = Grid.covering(total, size)
     up, down = (convolve(total, grid, r, "alternative", progress) for r in ("up", "down"))
     # Backward, L becomes -L: its rounding up is L's rounding down, with the masses under P.
@@ -303,11 +303,17 @@ def _basic_composition(total: TotalLoss) -> PiecewiseLinear | None:
 
 
 def _points_for(steps: int) -> int:
-    """Grid points so that the drift takes at most a quarter of them; refused where that is too many."""
-    points = max(_FEWEST_POINTS, 1 << (8 * max(steps, 1) - 1).bit_length())
-    if points > _MOST_POINTS:
-        raise TooLarge(
-            f'method="recursion" rounds each of {steps} steps on a grid of at most {_MOST_POINTS} losses, '
-            'too coarse to say anything; use method="saddlepoint" for an estimate'
-        )
-    return points
+    """Grid points so that the drift takes at most a quarter of them."""
+    return max(_FEWEST_POINTS, 1 << (8 * max(steps, 1) - 1).bit_length())
+
+
+def _too_many_steps(total: TotalLoss) -> ComposedCurve:
+    """What can be said of more steps than any grid can round: basic composition below, perfect privacy above."""
+    simple = _basic_composition(total)
+    lower = with_disclosure(PiecewiseLinear([0.0, 1.0], [0.0, 0.0]) if simple is None else simple, total)
+    upper = with_disclosure(Identity(), total)
+    note = (
+        f"more steps than a grid of {_MOST_POINTS} losses can round: the ends are basic composition and perfect privacy"
+    )
+    certificate = Certificate("recursion", certified=total.is_exact, sources={}, notes=(note,))
+    return ComposedCurve(clt.compose(total).value, certificate, lower, upper)

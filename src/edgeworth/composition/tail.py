@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tail", "tail_beyond"]
 
 _ENOUGH = 46.0  # nats: the tail starts below e^-46 of the peak, and has to stay below e^-37
-_MOST_SAMPLES = 300
+_MOST_SAMPLES = 120
 
 
 class Part(Protocol):
@@ -76,7 +76,7 @@ def tail_beyond(cut: float, parts: Sequence[Part], moduli: Moduli, gaussian: flo
     `moduli(t, most)` gives an upper bound of |phi(t)| for every part, by quadratures good for frequencies up to `most`.
     """
     count = np.array([float(part.count) for part in parts])
-    variance = np.array([part.moments()[1] for part in parts])
+    variance = np.array([part.moments()[1] * (1 + 1e-9) for part in parts])
 
     def log_far(t: float) -> float:
         bounds = np.array([min(1.0, part.far_bound(t)) for part in parts])

@@ -26,7 +26,8 @@ __all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_part"]
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
 NATS = 46.0  # e^-46 = 1e-20: what each error of the quadrature may leave, relative to the peak
-_MOST_POINTS = 200_000
+_MOST_POINTS = 60_000
+_LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
 _STRIPS = (0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.4, 0.6, 0.85)  # candidates, as shares of theta = pi/2
 
@@ -94,6 +95,8 @@ def tilt_part(loss: PrivacyLoss, count: int, c: float, frequency: float, nats: f
         return _tilt_sampled_gaussian(loss.base.mu, loss.rate, count, c, frequency, nats)
     # A tilt as steep as the frequency makes panels short enough for the oscillation.
     steepest = max(abs(c), 1.0) + frequency
+    if not loss.is_atomic and steepest * (loss.support[1] - loss.support[0]) > _MOST_POINTS:
+        raise TooLarge("the quadrature of the loss would need too many points")
     nodes = loss.nodes((-steepest, steepest))
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
@@ -132,7 +135,7 @@ def _tilt_sampled_gaussian(
     total = float(np.sum(weight))
     log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
     log_moment, log_moment_error = _log_moment(loss, log_weight, c)
-    error = 2.1 * math.exp(growth - 2 * math.pi * y / h)  # 1/(e^a - 1) <= 1.05 e^-a for a >= NATS
+    error = 4.2 * math.exp(growth - 2 * math.pi * y / h)  # both sides of the strip, and the normalisation
     edge = float(weight[0] + weight[-1]) / total / h  # density at the ends; beyond, it falls faster than e^-|x|
     weight /= total
     splits = _splits(mu, rate, c, x, weight, h)
@@ -180,20 +183,22 @@ def _window(mu: float, rate: float, c: float) -> tuple[float, float]:
         exponent = tilt * loss - 0.5 * x * x
         kept = np.flatnonzero(exponent > np.max(exponent) - NATS - 4)
         ends.append((float(x[max(kept[0] - 1, 0)]), float(x[min(kept[-1] + 1, x.size - 1)])))
-    return min(end[0] for end in ends), max(end[1] for end in ends)
+    return min(end[0] for end in ends), max(c * mu + 2.0, *(end[1] for end in ends))
 
 
 def _strip_growth(mu: float, rate: float, c: float, frequency: float, y: float, window: tuple[float, float]) -> float:
     """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x)."""
     theta = mu * y
     reach = math.sqrt(2 * (NATS + frequency * theta))
-    x = np.linspace(window[0] - reach, window[1] + reach, 600)
+    x = np.linspace(window[0] - reach, max(window[1], c * mu) + reach, 600)
     step = float(x[1] - x[0])
     exponent = c * _sampled_loss(mu, rate, x) - 0.5 * x * x
     rise = frequency * np.minimum(theta, _posterior(mu, rate, x) * math.tan(theta))
-    ratio = _log_sum(exponent + rise) - _log_sum(exponent)
-    slope = abs(c) * mu + frequency * mu * math.tan(theta) / 4 + max(abs(window[0]), abs(window[1]))
-    return y * y / 2 + max(0.0, -c) * -math.log(math.cos(theta / 2)) + ratio + min(step * slope, 8.0)
+    # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
+    above = _log_sum(np.maximum(exponent[1:], exponent[:-1]) + rise[1:])
+    below = _log_sum(np.minimum(exponent[1:], exponent[:-1]))
+    bend = step * step * (1 + abs(c) * mu * mu / 4) / 4
+    return y * y / 2 + max(0.0, -c) * -math.log(math.cos(theta / 2)) + above - below + bend
 
 
 def _log_sum(exponent: Array) -> float:
@@ -204,12 +209,15 @@ def _log_sum(exponent: Array) -> float:
 def _splits(mu: float, rate: float, c: float, x: Array, weight: Array, h: float) -> tuple[Array, Array]:
     """For every node: the mass left of it, and the total variation of w/L', L' = mu r, right of it with its jump.
 
-    log(w/L') has second derivative at least -(1 + (|c|+1) mu^2/4), so a maximum between two nodes exceeds the larger
-    of them by at most that times h^2/8. Counting the next node's mass too makes the sum at least the integral.
+    log w and log(w/L') have second derivatives within 1 + (|c|+1) mu^2/4 of 0, so an extremum between two nodes differs
+    from the nearer of them by at most that times h^2/8: upper sums, raised by it, are at least the integral.
     """
+    if mu > _LARGEST_MU:  # w/L' may still rise left of the window
+        return np.zeros(1), np.full(1, math.inf)
     g = weight / h / (mu * _posterior(mu, rate, x))
-    bend = 1 + (abs(c) + 1) * mu * mu / 4
+    bend = h * h * (1 + (abs(c) + 1) * mu * mu / 4)
     right = np.concatenate([np.cumsum(np.abs(np.diff(g))[::-1])[::-1], [0.0]]) + g[-1] + g
-    left = np.concatenate([np.cumsum(weight)[1:], [1.0]])
+    upper = np.concatenate([weight[:1], np.maximum(weight[1:], weight[:-1])])
+    left = np.cumsum(upper) * math.exp(bend / 8)
     left[0] = 0.0  # the whole line: what the window leaves out is in the error of the quadrature
-    return left, right * math.exp(h * h * bend / 4) * (1 + 1e-9)
+    return left, right * math.exp(bend / 2) * (1 + 1e-9)
