@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import rates
 
 import edgeworth as ew
-from edgeworth.errors import InvalidArgument, NotCertified, TooLarge
+from edgeworth.errors import InvalidArgument, NotCertified
 
 ESTIMATES = ["clt", "edgeworth", "cornish-fisher", "saddlepoint"]
 METHODS = ["auto", *ESTIMATES]  # auto is the recursion where there is no formula
@@ -354,14 +354,18 @@ def test_an_answer_comes_in_seconds_and_in_bounded_memory(mechanism, method):
     assert float(ran.stdout) >= 0
 
 
-def test_what_would_not_fit_is_refused_before_the_work():
-    with pytest.raises(TooLarge, match=r'^method="recursion" rounds each of 1000000000000 steps'):
-        ew.account(SGD**10**12, method="recursion")
+def test_more_steps_than_any_grid_can_round_get_an_answer_that_says_so():
+    account = ew.account(SGD**10**12, method="recursion")
+    assert account.certificate.notes == (
+        "more steps than a grid of 2097152 losses can round: the ends are basic composition and perfect privacy",
+    )
+    found = account.epsilon(1e-5)
+    assert (found.lower, found.upper) == (0.0, np.inf)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------
 
-KNOWN = "'auto', 'closed-form', 'recursion', 'clt', 'edgeworth', 'cornish-fisher', 'saddlepoint'"
+KNOWN = "'auto', 'closed-form', 'contour', 'recursion', 'clt', 'edgeworth', 'cornish-fisher', 'saddlepoint'"
 
 
 @pytest.mark.parametrize(

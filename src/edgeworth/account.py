@@ -114,7 +114,8 @@ class Account:
         value = composed.value(grid)
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_tradeoff_ends(grid), value)
-        greatest = trivial_tradeoff_ends(grid)[1]
+        whole = 1 - grid
+        greatest = np.where(1 - whole == grid, whole, np.nextafter(whole, 2.0))  # 1 - alpha, never rounded down
         lower = np.maximum(composed.lower(grid) * (1 - slack), 0.0)
         upper = np.minimum(composed.upper(grid) * (1 + max(slack, _ULPS)), greatest)
         return self._bracket(lower, upper, value)
@@ -127,7 +128,7 @@ class Account:
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_delta_ends(grid), value)
         least, greatest = trivial_delta_ends(grid)
-        lower = np.maximum(composed.upper.profile()(grid) * (1 - max(slack, _ULPS)), least)
+        lower = np.maximum(composed.upper.profile()(grid), least) * (1 - max(slack, _ULPS))
         upper = np.minimum(composed.lower.profile()(grid) * (1 + slack), greatest)
         return self._bracket(lower, upper, value)
 

@@ -28,6 +28,7 @@ from edgeworth.composition import closed_form, clt
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, from_points
 from edgeworth.curves.extremes import larger, smaller
+from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,7 @@ __all__ = ["Grid", "GridLaw", "compose", "convolve"]
 
 _UNIT = 2.0**-53
 _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one transform; see the proofs
+_DISTRIBUTION_ERROR = 1e-15  # of Phi, exp and the sums around them, absolute, at an exact argument
 _NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
 _SMALLEST_ALPHA = 1e-300
 _FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
@@ -109,11 +111,11 @@ class GridLaw:
 
     def lower(self) -> PiecewiseLinear:
         """A lower bound of f, from losses that were rounded up."""
-        return self._tradeoff(self.escaped + self.rounding)
+        return self._tradeoff(min(self.escaped + self.rounding, 1.0))
 
     def upper(self) -> PiecewiseLinear:
         """An upper bound of f, from losses that were rounded down."""
-        return self._tradeoff(-self.escaped - self.rounding)
+        return self._tradeoff(-min(self.escaped + self.rounding, 1.0))
 
     def _tradeoff(self, correction: float) -> PiecewiseLinear:
         """The trade-off function of these masses under Q, with delta raised by `correction` (lowered if negative).
@@ -134,18 +136,22 @@ class GridLaw:
 
 @dataclass(frozen=True, eq=False)
 class StepLaw:
-    """The rounded law of one step: masses on the multiples first*h, …, and the mass that was moved to the ends."""
+    """The rounded law of one step: masses on the multiples first*h, …, and the mass that was moved to the ends.
+
+    `error` bounds the error of the distribution function at every edge of a cell.
+    """
 
     first: int
     mass: Array
     moved: float
+    error: float
 
 
 def rounded_step(loss: PrivacyLoss, grid: Grid, rounding: Rounding, under: Side = "alternative") -> StepLaw:
     """The law of one step, each cell's mass at its upper end, its lower end, or shared between both."""
     first = _first_of_step(loss, grid)
     edges = np.asarray(grid.h * np.arange(first, first + grid.size), dtype=np.float64)
-    below, above = loss.distribution(edges)[:2] if under == "null" else loss.distribution(edges)[2:]
+    below, above = _sides(loss, edges, under)
     cells = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))  # mass of l_j < L <= l_(j+1)
     cells = np.maximum(cells, 0.0)
     mass = np.zeros(grid.size)
@@ -162,7 +168,23 @@ def rounded_step(loss: PrivacyLoss, grid: Grid, rounding: Rounding, under: Side 
     at_first = _atoms_on(loss, edges[:1], under)[0]
     mass[0] += below[0] - (at_first if rounding == "down" else 0.0)
     mass[-1] += above[-1]
-    return StepLaw(first, mass, float(below[0] - at_first + above[-1]))
+    return StepLaw(first, mass, float(below[0] - at_first + above[-1]), _distribution_error(loss, edges, under))
+
+
+def _distribution_error(loss: PrivacyLoss, edges: Array, under: Side) -> float:
+    """Of the distribution function at the edges: some ulps, but for samples of Gaussian noise near log(1-p).
+
+    There a computed value is the exact one at an edge some ulps away, and what those ulps can change is its error.
+    """
+    if not (isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)):
+        return _DISTRIBUTION_ERROR
+    nudged = [_sides(loss, edges * (1 + ulps), under)[0] for ulps in (-8 * _UNIT, 8 * _UNIT)]
+    return _DISTRIBUTION_ERROR + float(np.max(np.abs(nudged[1] - nudged[0])))
+
+
+def _sides(loss: PrivacyLoss, edges: Array, under: Side) -> tuple[Array, Array]:
+    null_below, null_above, below, above = loss.distribution(edges)
+    return (null_below, null_above) if under == "null" else (below, above)
 
 
 def _first_of_step(loss: PrivacyLoss, grid: Grid) -> int:
@@ -219,7 +241,7 @@ def convolve(
             spectrum *= np.where(transform == 0, 0.0, np.exp(n * np.log(transform)))
         offset += n * step.first
         share = _FFT_CONSTANT * _UNIT * math.log2(size) * float(np.linalg.norm(step.mass)) * math.sqrt(size)
-        error += n * (share + loss.distribution_error)
+        error += n * (share + step.error)
         if progress is not None:
             progress("recursion", done + 1, len(total.parts))
     circular = np.maximum(fft.irfft(spectrum, size), 0.0)

@@ -62,7 +62,13 @@ class EdgeworthSeries:
         self._density = self.coefficients
 
     def _correction(self, h: Array) -> Array:
-        return np.asarray(np.exp(-0.5 * h * h) / _ROOT_TWO_PI * hermeval(h, self._hermite))
+        return self._weighted(h, self._hermite)
+
+    @staticmethod
+    def _weighted(h: Array, series: Array) -> Array:
+        """phi(h) times the Hermite series; beyond 60 the density is 0, and the polynomial must not overflow."""
+        near = np.clip(h, -60.0, 60.0)
+        return np.asarray(np.exp(-0.5 * near * near) / _ROOT_TWO_PI * hermeval(near, series))
 
     def below(self, h: Array) -> Array:
         """F_d(h), accurate in the left tail."""
@@ -74,4 +80,4 @@ class EdgeworthSeries:
 
     def density(self, h: Array) -> Array:
         """F_d'(h) = phi(h) sum_m c_m He_m(h)."""
-        return np.asarray(np.exp(-0.5 * h * h) / _ROOT_TWO_PI * hermeval(h, self._density))
+        return self._weighted(h, self._density)

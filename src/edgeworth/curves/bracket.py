@@ -135,16 +135,13 @@ class Bracket:
 
 
 def trivial_tradeoff_ends(alpha: float | Array) -> tuple[float | Array, float | Array]:
-    """0 and 1 - alpha, rounded up: what is true of every trade-off function at alpha."""
-    whole = 1.0 - np.asarray(alpha)
-    most = np.where((np.asarray(alpha) > 0) & (whole > 0.5), np.minimum(np.nextafter(whole, 2.0), 1.0), whole)
-    return (np.zeros(np.shape(alpha)), most) if np.ndim(alpha) else (0.0, float(most))
+    """0 and 1 - alpha: what is true of every trade-off function at alpha."""
+    return np.zeros(np.shape(alpha)) if np.ndim(alpha) else 0.0, 1.0 - alpha
 
 
 def trivial_delta_ends(epsilon: float | Array) -> tuple[float | Array, float | Array]:
-    """max(0, 1 - e^epsilon), rounded down, and 1: what is true of every profile at epsilon."""
+    """max(0, 1 - e^epsilon) and 1: what is true of every profile at epsilon."""
     least = -np.expm1(np.minimum(epsilon, 0.0))
-    least = np.where((least > 0) & (least < 1), np.nextafter(least, 0.0), least)
     return (least, np.ones(np.shape(epsilon))) if np.ndim(epsilon) else (float(least), 1.0)
 
 

@@ -63,6 +63,12 @@ class Rescaled(TradeOff):
         places = np.unique(np.append(self.base.kinks * (1 - self.null_only), 1 - self.null_only))
         return places[(places > 0) & (places < 1)]
 
+    def symmetrise(self) -> TradeOff:
+        """min{f, f^-1}**; with equal masses on both sides, that of the base rescaled, since all commute."""
+        if self.null_only == self.alternative_only:
+            return Rescaled(self.base.symmetrise(), self.null_only, self.alternative_only)
+        return super().symmetrise()
+
     def inverse(self) -> TradeOff:
         """The same with the two masses exchanged and the base inverted."""
         return Rescaled(self.base.inverse(), null_only=self.alternative_only, alternative_only=self.null_only)

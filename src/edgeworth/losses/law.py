@@ -70,11 +70,6 @@ class PrivacyLoss(ABC):
     def support(self) -> tuple[float, float]:
         """The least and the greatest finite value of L; infinite where it has none."""
 
-    @property
-    def distribution_error(self) -> float:
-        """Absolute error of `distribution`: of Phi, exp or expm1 and the few operations around them."""
-        return 1e-15
-
     @abstractmethod
     def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
         """(P[L <= l], P[L > l], Q[L <= l], Q[L > l]), each accurate relative to itself."""

@@ -99,17 +99,6 @@ class SampledLoss(PrivacyLoss):
             large = big - math.log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-big))
         return np.where(sample <= 40.0, moderate, large) - self._shift()
 
-    @property
-    def distribution_error(self) -> float:
-        """That of the base, and for Gaussian noise that of x near log(1-p), where an ulp of e^l moves x far.
-
-        dx = u e^(mu^2/2 - mu x)/mu and phi(x) dx <= 0.4 u e^(mu^2)/mu.
-        """
-        if not isinstance(self.base, GaussianLoss):
-            return 4 * self.base.distribution_error
-        mu = self.base.mu
-        return min(1.0, 1e-15 * (1 + 0.4 * math.exp(min(mu * mu, 60.0)) / mu))
-
     def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
         """That of the base under P; the mixture (1-p) P + p Q under Q; both given finite losses."""
         if self.base.is_atomic:
