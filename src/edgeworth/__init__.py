@@ -2,7 +2,19 @@
 
 from edgeworth._version import __version__
 from edgeworth.account import Account, account
-from edgeworth.curves import Bracket, Certificate, Comparison, Profile, TradeOff, compare
+from edgeworth.curves import (
+    ApproxDPTradeOff,
+    Bracket,
+    Certificate,
+    Comparison,
+    GaussianTradeOff,
+    Identity,
+    LaplaceTradeOff,
+    PiecewiseLinear,
+    Profile,
+    TradeOff,
+    compare,
+)
 from edgeworth.errors import (
     ComputationFailed,
     EdgeworthError,
@@ -30,6 +42,7 @@ from edgeworth.mechanisms import (
 __all__ = [
     "Account",
     "ApproxDP",
+    "ApproxDPTradeOff",
     "Bracket",
     "Certificate",
     "Comparison",
@@ -39,11 +52,15 @@ __all__ = [
     "EdgeworthError",
     "Gaussian",
     "GaussianDP",
+    "GaussianTradeOff",
+    "Identity",
     "InvalidArgument",
     "Laplace",
+    "LaplaceTradeOff",
     "Mechanism",
     "MissingExtra",
     "NotCertified",
+    "PiecewiseLinear",
     "PoissonSampled",
     "Profile",
     "RandomizedResponse",

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from edgeworth.composition.answers import OPPOSITE, Answers, Direction
+from edgeworth.composition.integrals import ALIAS_NATS
 from edgeworth.composition.result import ComposedCurve, with_disclosure
+from edgeworth.composition.tilted_part import NATS
 from edgeworth.curves import Certificate, Profile, TradeOff
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
@@ -28,6 +30,12 @@ __all__ = ["ContourProfile", "ContourTradeOff", "answers_well", "applies", "comp
 End: TypeAlias = Literal["lower", "upper", "middle"]
 
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
+_NOTE = "every reading carries its own bound on all of these, and on rounding"
+_AIMED_AT = {  # what the nodes are chosen for, relative to the reading
+    "aliases of the trapezoidal rule": math.exp(-ALIAS_NATS),
+    "quadrature of the characteristic function": math.exp(-NATS),
+    "tail beyond the last node": math.exp(-NATS),
+}
 _LEAST_SAMPLING = 5e-4  # n p^2 below which the line needs too many nodes
 _FEWEST_STEPS = 20
 _MANY_STEPS, _MUCH_SAMPLING, _SMALL_MU, _SMALL_SPREAD = 100, 0.02, 3.0, 30.0  # where the line was always found
@@ -82,9 +90,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             f'{_LEAST_SAMPLING:g} and n >= {_FEWEST_STEPS}; use method="auto", which falls back on others'
         )
     answers = prepared(total)
-    certificate = Certificate(
-        "contour", certified=True, sources={}, notes=("every reading carries its own error bound",)
-    )
+    certificate = Certificate("contour", certified=True, sources=_AIMED_AT, notes=(_NOTE,))
     lower, value, upper = (
         with_disclosure(ContourTradeOff(answers, end, "forward"), total) for end in ("lower", "middle", "upper")
     )

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Ends", "Integrals", "Kind"]
+__all__ = ["ALIAS_NATS", "Ends", "Integrals", "Kind"]
 
 #: which integral: the two profiles, and the four tails of the likelihood-ratio tests
 Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "power"]
 
-_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
+ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _GRID = 0.4  # distance of the tilts at which K is known beforehand, as roots of depths
 _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
 _STEP_SLACK = 1e-14
@@ -185,10 +185,10 @@ class Rung:
         at = np.array([centre])
         size = float(np.prod([abs(self.c - pole) for pole in self.shape.poles]))
         log_value = self.k + float(self.shape.exponent(self.c, at)[0]) - math.log(size * math.sqrt(self.variance)) - 2
-        inward = (_NATS - log_value) / self.distance
+        inward = (ALIAS_NATS - log_value) / self.distance
         if not self._tilts.size:
             return max(inward, 60 * math.sqrt(self.variance))
-        need = self._ks + self.shape.exponent(self._tilts, at) - log_value + _NATS
+        need = self._ks + self.shape.exponent(self._tilts, at) - log_value + ALIAS_NATS
         return max(inward, float(np.min(need / np.abs(self._tilts - self.c))))
 
     def _aliases(self, t: Array) -> Array:
