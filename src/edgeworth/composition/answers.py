@@ -31,6 +31,7 @@ OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forw
 #: the integrals of the type I error and of its complement, by direction
 _ERRORS: dict[Direction, tuple[Kind, Kind]] = {"forward": ("alpha", "acceptance"), "backward": ("beta", "power")}
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
+_AT_ZERO: tuple[Kind, Kind] = ("alpha", "beta")
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 _ROUNDING = 1e-15
 _NEWTON_STEPS = 12
@@ -268,9 +269,7 @@ class Answers:
     def _symmetrised(self, alpha: Array) -> Ends:
         """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them."""
         one, other = self._tradeoff("forward", alpha), self._tradeoff("backward", alpha)
-        zero = np.zeros(1)
-        tests = (self.integrals("alpha", zero), self.integrals("beta", zero))
-        corner = sorted((float(tests[0].upper[0]), float(tests[1].upper[0])))
+        corner = self.bridge()
         bridge = np.where((alpha >= corner[0]) & (alpha <= corner[1]), math.fsum(corner) * (1 + _ROUNDING) - alpha, 1.0)
         upper = np.minimum(np.minimum(one.upper, other.upper), bridge)
         lower = self._supported(alpha, np.zeros(alpha.size))
@@ -281,6 +280,12 @@ class Answers:
                 lower[inner] = np.maximum(lower[inner], self._supported(alpha[inner], t))
         lower = np.where((alpha == 0) | (alpha == 1), 1 - alpha, lower)
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
+
+    def bridge(self) -> tuple[float, float]:
+        """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
+        errors = (float(self.integrals(kind, np.zeros(1)).upper[0]) for kind in _AT_ZERO)
+        least, greatest = sorted(errors)
+        return least, greatest
 
     def _supported(self, alpha: Array, t: Array) -> Array:
         """The line of slope -e^t that supports the symmetrised curve from below, at alpha: valid for every t.

@@ -65,7 +65,7 @@ class Rescaled(TradeOff):
 
     def symmetrise(self) -> TradeOff:
         """min{f, f^-1}**; with equal masses on both sides, that of the base rescaled, since all commute."""
-        if self.null_only == self.alternative_only:
+        if not self.is_symmetric and self.null_only == self.alternative_only:
             return Rescaled(self.base.symmetrise(), self.null_only, self.alternative_only)
         return super().symmetrise()
 
