@@ -40,6 +40,7 @@ _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 _LEAST_SAMPLING = 5e-4  # n p^2 below which the line needs too many nodes
 _FEWEST_STEPS = 20
+_MOST_REPEATS = 10**9  # of one step, to which the rounding model of the proof reaches
 _MANY_STEPS, _MUCH_SAMPLING, _SMALL_MU, _SMALL_SPREAD = 100, 0.02, 3.0, 30.0  # where the line was always found
 
 
@@ -50,6 +51,8 @@ def applies(total: TotalLoss) -> bool:
     function that falls too slowly for the bound by parts.
     """
     if not total.is_exact or any(not math.isfinite(loss.cumulants(2).alternative[1]) for loss, _ in total.parts):
+        return False
+    if any(n > _MOST_REPEATS for loss, n in total.parts if not isinstance(loss, GaussianLoss)):
         return False
     steps, weight = 0, 0.0
     for loss, n in total.parts:
