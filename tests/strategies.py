@@ -18,7 +18,9 @@ def leaves():
     return st.one_of(
         st.builds(em.Gaussian, positives),
         st.builds(em.Laplace, positives, non_negatives),
-        st.builds(em.RandomizedResponse, non_negatives),
+        st.builds(em.DiscreteGaussian, positives, st.integers(0, 5)),
+        st.builds(em.DiscreteLaplace, positives, st.integers(0, 5)),
+        st.builds(em.RandomizedResponse, non_negatives, st.integers(2, 4)),
         st.builds(em.ApproxDP, non_negatives, rates),
         st.builds(em.GaussianDP, non_negatives),
         st.builds(em.DensityPair, distributions(), distributions()),
@@ -35,14 +37,20 @@ def distributions():
     )
 
 
-def mechanisms(*, max_leaves=10):
-    """Trees of mechanisms."""
-    return st.recursive(
-        leaves() | st.just(em.Composed(())),
-        lambda inner: st.one_of(
+batches = st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def mechanisms(*, max_leaves=10, adjacency="add-remove"):
+    """Trees of mechanisms, whose samplers all mean the same neighbours."""
+
+    def bigger(inner):
+        kinds = [
             st.builds(em.Repeated, inner, counts),
             st.builds(em.Composed, st.lists(inner, max_size=4)),
-            st.builds(em.PoissonSampled, inner, rates),
-        ),
-        max_leaves=max_leaves,
-    )
+            st.builds(em.PoissonSampled, inner, rates, st.just(adjacency)),
+        ]
+        if adjacency == "replace":
+            kinds.append(st.builds(lambda m, batch: em.SampledWithoutReplacement(m, *batch), inner, batches))
+        return st.one_of(kinds)
+
+    return st.recursive(leaves() | st.just(em.Composed(())), bigger, max_leaves=max_leaves)

@@ -13,6 +13,7 @@ TREE = {
     "InvalidArgument": ValueError,
     "MissingExtra": ImportError,
     "NotCertified": RuntimeError,
+    "ToleranceMissed": ArithmeticError,
     "TooLarge": MemoryError,
     "Unsupported": ValueError,
 }

@@ -5,6 +5,7 @@ EdgeworthError
 ├── Unsupported          (ValueError)       a meaningful question that has no sound answer here, and why
 ├── NotCertified         (RuntimeError)     a guarantee was asked of an estimate
 ├── ComputationFailed    (ArithmeticError)  a numerical method could not keep its promise
+├── ToleranceMissed      (ArithmeticError)  the bracket is wider than was asked for; it is carried along
 ├── TooLarge             (MemoryError)      the work would not fit; said before it starts
 └── MissingExtra         (ImportError)      an optional part is not installed; names the pip line
 """
@@ -12,7 +13,7 @@ EdgeworthError
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,6 +24,7 @@ __all__ = [
     "InvalidArgument",
     "MissingExtra",
     "NotCertified",
+    "ToleranceMissed",
     "TooLarge",
     "Unsupported",
     "require_extra",
@@ -47,6 +49,14 @@ class NotCertified(EdgeworthError, RuntimeError):
 
 class ComputationFailed(EdgeworthError, ArithmeticError):
     """A numerical method could not keep its promise; no number is returned in its place."""
+
+
+class ToleranceMissed(EdgeworthError, ArithmeticError):
+    """The best bracket is wider than was asked for; `bracket` holds it, and is as true as any."""
+
+    def __init__(self, message: str, bracket: Any) -> None:
+        super().__init__(message)
+        self.bracket = bracket
 
 
 class TooLarge(EdgeworthError, MemoryError):

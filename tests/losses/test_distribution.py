@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from scipy import stats
 
 import edgeworth as ew
 from edgeworth.losses import privacy_loss
@@ -138,3 +139,32 @@ def test_the_tails_of_noisy_sgd_to_thirteen_digits_down_to_1e_minus_250(sigma, r
             allowed = 1e-15 * (4 + (abs(x[place]) + 1) * (slope + 1))
             assert float(abs(null_above[place] / exact[0] - 1)) <= allowed
             assert float(abs(above[place] / ((1 - p) * exact[0] + p * exact[1]) - 1)) <= allowed
+
+
+DENSITIES = [
+    (stats.norm(0, 1), stats.norm(1.3, 1), ew.Gaussian(1 / 1.3)),
+    (stats.norm(5, 2), stats.norm(3, 2), ew.Gaussian(1.0)),
+    (stats.laplace(0, 1), stats.laplace(2.0, 1), ew.Laplace(1.0, 2.0)),
+]
+
+
+@pytest.mark.parametrize(("null", "alternative", "known"), DENSITIES)
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_two_densities_and_their_samples_have_the_tails_of_the_noise_they_are(null, alternative, known, rate):
+    """Relative to each tail down to 1e-30; between the atoms of Laplace noise and around them."""
+    pair = privacy_loss(ew.PoissonSampled(ew.DensityPair(null, alternative), rate))
+    exact = privacy_loss(ew.PoissonSampled(known, rate))
+    loss = np.concatenate([np.linspace(-2.5, 2.5, 41) + 1e-4, [5.0, 10.0, 12.0]])
+    for found, truth in zip(pair.distribution(loss), exact.distribution(loss), strict=True):
+        usual = truth > 1e-30
+        np.testing.assert_allclose(found[usual], truth[usual], rtol=1e-11, atol=0)
+
+
+def test_two_densities_of_which_neither_side_is_one_interval():
+    """N(0, 1) against N(0, 2^2): {L > l} is |x| > t; sums over the nodes, to the weight of a node."""
+    pair = privacy_loss(ew.DensityPair(stats.norm(0, 1), stats.norm(0, 2)))
+    loss = np.array([-0.5, 0.0, 1.0, 3.0])
+    t = np.sqrt((loss + math.log(2)) * 8 / 3)
+    _, null_above, _, above = pair.distribution(loss)
+    np.testing.assert_allclose(null_above, 2 * stats.norm.sf(t), rtol=0.2, atol=0)
+    np.testing.assert_allclose(above, 2 * stats.norm.sf(t / 2), rtol=0.2, atol=0)

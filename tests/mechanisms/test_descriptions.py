@@ -18,6 +18,10 @@ from edgeworth.errors import InvalidArgument
 
 m = em.Gaussian(1)
 DISTRIBUTION = "give a frozen continuous distribution of scipy.stats, such as scipy.stats.norm(loc=0, scale=1)"
+WHOLE = (
+    "is not a whole number, but whole answers are whole numbers apart; "
+    "give an int >= 0, in units in which the query is whole"
+)
 MECHANISM = "is not a mechanism; give one, such as Gaussian(noise_multiplier=1.0)"
 
 REFUSED = [
@@ -37,6 +41,26 @@ REFUSED = [
     (lambda: em.Laplace(1, np.nan), "sensitivity=nan is out of range; give a finite number >= 0"),
     (lambda: em.RandomizedResponse(-1), "epsilon=-1.0 is out of range; give a finite number >= 0"),
     (lambda: em.RandomizedResponse(np.inf), "epsilon=inf is out of range; give a finite number >= 0"),
+    (lambda: em.RandomizedResponse(1, 1), "categories=1 is out of range; give an int >= 2"),
+    (lambda: em.RandomizedResponse(1, 3.0), "categories=3.0 is not a whole number; give an int >= 0"),
+    (lambda: em.DiscreteGaussian(0), "scale=0.0 is out of range; give a finite number > 0"),
+    (lambda: em.DiscreteGaussian(1, 0.5), f"sensitivity=0.5 {WHOLE}"),
+    (lambda: em.DiscreteGaussian(1, -1), "sensitivity=-1 is out of range; give an int >= 0"),
+    (lambda: em.DiscreteLaplace(np.nan), "scale=nan is out of range; give a finite number > 0"),
+    (lambda: em.DiscreteLaplace(1, 3.0), f"sensitivity=3.0 {WHOLE}"),
+    (lambda: em.DiscreteLaplace(1, True), "sensitivity=True is not a whole number; give an int >= 0"),  # noqa: FBT003
+    (
+        lambda: em.PoissonSampled(m, 0.5, "remove"),
+        "adjacency='remove' is unknown; give one of 'add-remove', 'replace'",
+    ),
+    (lambda: em.PoissonSampled(m, 0.5, None), "adjacency=None is unknown; give one of 'add-remove', 'replace'"),
+    (lambda: em.SampledWithoutReplacement(3, 1, 2), f"mechanism=3 {MECHANISM}"),
+    (lambda: em.SampledWithoutReplacement(m, 1, 0), "population=0 is out of range; give an int >= 1"),
+    (lambda: em.SampledWithoutReplacement(m, 0.5, 2), "size=0.5 is not a whole number; give an int >= 0"),
+    (
+        lambda: em.SampledWithoutReplacement(m, 3, 2),
+        "size=3 is more than population=2; a batch holds every record at most once",
+    ),
     (lambda: em.ApproxDP(-1, 0), "epsilon=-1.0 is out of range; give a finite number >= 0"),
     (lambda: em.ApproxDP(1, 1.5), "delta=1.5 is out of range; give a number between 0 and 1"),
     (lambda: em.ApproxDP(1, np.nan), "delta=nan is out of range; give a number between 0 and 1"),
@@ -103,6 +127,13 @@ def test_an_unfrozen_distribution_is_refused():
         (em.Gaussian(Fraction(1, 2)), {"noise_multiplier": 0.5}),
         (em.Laplace(np.int64(3), -0.0), {"scale": 3.0, "sensitivity": 0.0}),
         (em.RandomizedResponse(-0.0), {"epsilon": 0.0}),
+        (em.RandomizedResponse(1, np.int32(5)), {"epsilon": 1.0, "categories": 5}),
+        (em.DiscreteGaussian(np.int64(3), np.int8(2)), {"scale": 3.0, "sensitivity": 2}),
+        (em.DiscreteLaplace(3), {"scale": 3.0, "sensitivity": 1}),
+        (
+            em.SampledWithoutReplacement(m, np.uint8(3), 4),
+            {"mechanism": m, "size": 3, "population": 4},
+        ),
         (em.ApproxDP(1, np.float64(0)), {"epsilon": 1.0, "delta": 0.0}),
         (em.GaussianDP(1), {"mu": 1.0}),
         (em.PoissonSampled(m, np.float32(0.5)), {"mechanism": m, "rate": 0.5}),

@@ -19,12 +19,15 @@ MEANINGS = {
     "ApproxDP": em.ApproxDP(epsilon=0.1, delta=1e-300),
     "Composed": em.Composed([em.Gaussian(0.8), em.Composed([]), em.Gaussian(0.8)]),
     "DensityPair": em.DensityPair(stats.norm(0.25, 2), stats.truncnorm(-float("inf"), 1.5, loc=1)),
+    "DiscreteGaussian": em.DiscreteGaussian(scale=0.1),
+    "DiscreteLaplace": em.DiscreteLaplace(scale=20, sensitivity=7),
     "Gaussian": em.Gaussian(noise_multiplier=0.1),
     "GaussianDP": em.GaussianDP(mu=5e-324),
     "Laplace": em.Laplace(scale=20, sensitivity=1 / 3),
     "PoissonSampled": em.PoissonSampled(em.Gaussian(0.8), rate=0.00512),
     "RandomizedResponse": em.RandomizedResponse(epsilon=1.7976931348623157e308),
     "Repeated": em.Repeated(em.PoissonSampled(em.Laplace(1), rate=1.0), count=10**24),
+    "SampledWithoutReplacement": em.SampledWithoutReplacement(em.RandomizedResponse(1, 3), size=256, population=50_000),
 }
 
 
@@ -42,7 +45,7 @@ def test_version_1_keeps_its_meaning(name):
     assert json.loads(MEANINGS[name].to_json()) == STORED[name]
 
 
-@given(mechanisms())
+@given(mechanisms() | mechanisms(adjacency="replace"))
 def test_round_trip(m):
     text = em.to_json(m)
     assert em.to_json(m) == text
@@ -51,6 +54,11 @@ def test_round_trip(m):
     assert repr(back) == repr(m)
     assert back.to_json() == text
     assert em.from_dict(em.to_dict(m)) == m
+
+
+@pytest.mark.parametrize("m", [em.RandomizedResponse(1), em.PoissonSampled(em.Gaussian(1), 0.5, "add-remove")])
+def test_what_came_later_is_not_written_where_it_says_nothing_new(m):
+    assert em.to_dict(m).keys() & {"categories", "adjacency"} == set()
 
 
 def test_a_long_loop_is_written_flat():
@@ -96,6 +104,10 @@ def gaussian(**fields):
     return {"type": "Gaussian"} | fields
 
 
+def sample(adjacency):
+    return {"type": "PoissonSampled", "mechanism": gaussian(noise_multiplier=1), "rate": 0.5, "adjacency": adjacency}
+
+
 def pair(**fields):
     norm = {"name": "norm", "shapes": {}, "loc": 0.0, "scale": 1.0}
     return {"type": "DensityPair", "null": norm, "alternative": norm | fields}
@@ -107,6 +119,10 @@ NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (
 NO_SUCH = "is not a continuous distribution of scipy.stats; give one, such as 'norm'"
 TOO_DEEP = (
     "sampling nests more than 100 deep, or there are more than 1000000 different steps; write its parts one by one"
+)
+MIXED = (
+    "mechanism: adjacency='add-remove' and adjacency='replace' are mixed: one counts a record added or removed, "
+    "the other a record replaced, and no account holds for both; give every sampler the same adjacency"
 )
 TOO_DEEP_SHOWN = "PoissonSampled(mechanism=PoissonSample...e=0.5), rate=0.5), rate=0.5), rate=0.5)"
 
@@ -189,7 +205,19 @@ REFUSED = [
     ),
     (
         lambda: em.from_dict({"type": "PoissonSampled", "mechanism": 3, "rate": 1, "_inner": 2}),
-        "mechanism: _inner=2 is not a field of PoissonSampled; give mechanism, rate",
+        "mechanism: _inner=2 is not a field of PoissonSampled; give mechanism, rate, adjacency",
+    ),
+    (
+        lambda: em.from_dict({"type": "RandomizedResponse", "categories": 3}),
+        "mechanism: epsilon is missing from RandomizedResponse; give epsilon, categories",
+    ),
+    (
+        lambda: em.from_dict({"type": "RandomizedResponse", "epsilon": 1, "categories": 1}),
+        "mechanism: categories=1 is out of range; give an int >= 2",
+    ),
+    (
+        lambda: em.from_dict({"type": "Composed", "mechanisms": [sample("add-remove"), sample("replace")]}),
+        MIXED,
     ),
     (
         lambda: em.from_dict({"type": "Repeated", "mechanism": gaussian(noise_multiplier=1), "count": 3.0}),

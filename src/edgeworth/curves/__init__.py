@@ -15,6 +15,7 @@ from edgeworth.curves.bracket import (
 from edgeworth.curves.dual import DualTradeOff
 from edgeworth.curves.envelope import from_points
 from edgeworth.curves.gaussian import GaussianTradeOff
+from edgeworth.curves.group import Group, group
 from edgeworth.curves.identity import Identity
 from edgeworth.curves.interpret import Comparison, compare, gamma, mu_star
 from edgeworth.curves.inverse import Inverse
@@ -36,6 +37,7 @@ __all__ = [
     "Comparison",
     "DualTradeOff",
     "GaussianTradeOff",
+    "Group",
     "Identity",
     "Inverse",
     "LaplaceTradeOff",
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "from_points",
     "gamma",
+    "group",
     "mu_star",
     "pointwise_order",
     "trivial_delta_ends",

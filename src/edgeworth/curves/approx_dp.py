@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from math import exp
 
 import numpy as np
@@ -13,6 +14,10 @@ from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
 
 __all__ = ["ApproxDPProfile", "ApproxDPTradeOff"]
+
+_CANCELS = 1e-3  # a difference of numbers near 1 that has lost three digits
+_DIGITS = 60
+_MOST_EPSILON = 2000.0  # e^-2000 is 0 as a double
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,20 @@ class ApproxDPTradeOff(TradeOff):
 
     def _evaluate(self, alpha: Array) -> Array:
         steep = (1 - self.delta) - times_exp(alpha, self.epsilon)
-        flat = exp(-self.epsilon) * ((1 - alpha) - self.delta)
-        return np.clip(np.maximum(steep, flat), 0.0, 1.0)
+        rest = (1 - alpha) - self.delta
+        value = np.clip(np.maximum(steep, exp(-self.epsilon) * rest), 0.0, 1.0)
+        # Near the end of either line its two terms cancel: there decimals keep the digits.
+        (cancelling,) = np.nonzero((np.abs(steep) < _CANCELS) | (np.abs(rest) < _CANCELS))
+        for place in cancelling.tolist():
+            value[place] = self._to_all_digits(float(alpha[place]))
+        return value
+
+    def _to_all_digits(self, alpha: float) -> float:
+        with localcontext() as context:
+            context.prec = _DIGITS
+            growth, rest = Decimal(min(self.epsilon, _MOST_EPSILON)).exp(), 1 - Decimal(self.delta)
+            lines = rest - growth * Decimal(alpha), (rest - Decimal(alpha)) / growth
+            return float(max(*lines, Decimal(0)))
 
     def _power(self, alpha: Array) -> Array:
         steep = self.delta + times_exp(alpha, self.epsilon)

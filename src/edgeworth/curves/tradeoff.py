@@ -113,6 +113,12 @@ class TradeOff(ABC):
             return self
         return Subsampled(self, rate) if rate > 0 else Identity()
 
+    def group(self, size: int) -> TradeOff:
+        """f^(size) = 1 - (1 - f) o … o (1 - f): what holds for groups of so many records; never above it."""
+        from edgeworth.curves.group import group
+
+        return group(self, size)
+
     def convex_hull(self) -> TradeOff:
         """f** = f: a trade-off function is convex. Raw points become one through ``PiecewiseLinear.hull``."""
         return self

@@ -38,6 +38,16 @@ class LaplaceLoss(PrivacyLoss):
         return -self.theta, self.theta
 
     @property
+    def is_symmetric(self) -> bool:
+        """The two laws are mirror images."""
+        return True
+
+    @property
+    def has_decimal_nodes(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def steepest(self) -> tuple[float, float]:
         """Gauss–Legendre panels grow with |c| theta: some thousands of them at the most."""
         most = max(2.0, 3000 / max(self.theta, 1e-300))
@@ -64,15 +74,27 @@ class LaplaceLoss(PrivacyLoss):
         """
         if self.theta == 0:
             return Nodes(np.zeros(1), np.zeros(1))
+        x, log_density = self._panels(0.0, tilt)
+        loss = np.concatenate([[-self.theta], 2 * x - self.theta, [self.theta]])
+        return Nodes(loss, np.concatenate([[0.0], log_density, [-self.theta]]) - math.log(2))
+
+    def positive_nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
+        """The right atom, and panels for the half of the density where L > 0."""
+        if self.theta == 0:
+            return Nodes(np.empty(0), np.empty(0))
+        x, log_density = self._panels(self.theta / 2, tilt)
+        loss = np.concatenate([2 * x - self.theta, [self.theta]])
+        return Nodes(loss, np.concatenate([log_density, [-self.theta]]) - math.log(2))
+
+    def _panels(self, start: float, tilt: tuple[float, float]) -> tuple[Array, Array]:
+        """Places x between start and theta, and the logarithms of their shares of e^-x dx."""
         steepness = 1 + 2 * max(abs(tilt[0]), abs(tilt[1]))
-        panels = max(1, math.ceil(self.theta * steepness / 2))
-        edges = np.linspace(0.0, self.theta, panels + 1)
+        panels = max(1, math.ceil((self.theta - start) * steepness / 2))
+        edges = np.linspace(start, self.theta, panels + 1)
         point, share = np.polynomial.legendre.leggauss(16)
         half = np.diff(edges)[:, None] / 2
         x = (edges[:-1, None] + half * (1 + point)).ravel()
-        log_density = np.log(half * share).ravel() - x
-        loss = np.concatenate([[-self.theta], 2 * x - self.theta, [self.theta]])
-        return Nodes(loss, np.concatenate([[0.0], log_density, [-self.theta]]) - math.log(2))
+        return x, np.log(half * share).ravel() - x
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """The same in decimal arithmetic, the density by tanh-sinh quadrature on [0, theta]."""

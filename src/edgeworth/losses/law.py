@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from edgeworth.losses.atomic import AtomicLoss
+    from edgeworth.losses.moments import DecimalNodes
+
     Array = NDArray[np.float64]
 
-__all__ = ["Nodes", "PrivacyLoss"]
+__all__ = ["Lattice", "Nodes", "PrivacyLoss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,22 @@ class Nodes:
 
     loss: Array
     log_weight: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Equally spaced atoms: number j lies at L = offset + (first + j) * spacing, an identity of real numbers.
+
+    It holds by construction and is not read off rounded losses, so sums of n such losses lie on n * offset plus
+    multiples of the spacing, exactly. `spacing` and `offset` are these real numbers to a few ulps. `log_null` has
+    the logarithms of the P-masses, -inf for a hole, to a few ulps of themselves or of 1; a Q-mass is e^L times the
+    P-mass. What a law with infinitely many atoms leaves out is below e^-700 under P and under Q.
+    """
+
+    spacing: float
+    offset: float
+    first: int
+    log_null: Array
 
 
 class PrivacyLoss(ABC):
@@ -54,6 +73,21 @@ class PrivacyLoss(ABC):
     def is_atomic(self) -> bool:
         """Whether L takes finitely many values, so that its law is exact on a lattice or not at all."""
         return False
+
+    @property
+    def atoms(self) -> AtomicLoss | None:
+        """The values and their masses where L takes finitely many; None elsewhere."""
+        return None
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether -L under Q is known to have the law of L under P, so that f = f^-1."""
+        return False
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The atoms as a lattice where they are one by construction; None elsewhere."""
+        return None
 
     @property
     def steepest(self) -> tuple[float, float]:
@@ -77,6 +111,21 @@ class PrivacyLoss(ABC):
     @abstractmethod
     def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
         """A quadrature under P that resolves the law tilted by e^(cL) for every c in the given range."""
+
+    def positive_nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
+        """A quadrature of the part L > 0 alone; the nodes that lie there, unless a rule runs across 0."""
+        nodes = self.nodes(tilt)
+        right = nodes.loss > 0
+        return Nodes(nodes.loss[right], nodes.log_weight[right])
+
+    @property
+    def has_decimal_nodes(self) -> bool:
+        """Whether `decimal_nodes` gives some: a law whose cumulants can be had to all digits."""
+        return False
+
+    def decimal_nodes(self, digits: int) -> DecimalNodes:
+        """Losses and weights under P in decimal arithmetic, their error below 10^-digits."""
+        raise NotImplementedError
 
     def cumulants(self, order: int) -> Cumulants:
         """kappa_1 … kappa_order of L under P and under Q."""

@@ -118,13 +118,12 @@ def _tilted_block(loss: Array, log_weight: Array, tilt: Array, order: int) -> Ar
     rows = np.empty((tilt.size, order + 1))
     rows[:, 0] = (peak + np.log(total)).ravel()
     # Where K is small, log of a sum near 1 would lose it: the gain is summed without the 1.
-    mild = rows[:, 0] < 1.0
+    mild = np.abs(rows[:, 0]) < 1.0
     if mild.any():
         weight = np.exp(log_weight)
         raised = _weighted_excess(c[mild] * loss, weight, np.exp(np.minimum(exponent[mild], 700.0)))
         plain = c[mild] * _weighted_excess(loss, weight, np.exp(loss + log_weight))
-        with np.errstate(divide="ignore"):  # the whole mass may underflow: K = -inf
-            rows[mild, 0] = np.log1p(np.maximum(np.sum(raised - plain, axis=1), -1.0))
+        rows[mild, 0] = np.log1p(np.sum(raised - plain, axis=1))
     mean = np.sum(tilted * loss, axis=1)
     deviation = loss - mean[:, None]
     power = tilted * deviation

@@ -16,23 +16,49 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.errors import Unsupported
-from edgeworth.losses.atomic import AtomicLoss, BinaryLoss
-from edgeworth.losses.gaussian import GaussianLoss
-from edgeworth.losses.laplace import LaplaceLoss
+from edgeworth.losses.atomic import AtomicLoss, smallest_lattice
+from edgeworth.losses.gaussian import SEPARATED, GaussianLoss
 from edgeworth.losses.law import Nodes, PrivacyLoss
 from edgeworth.losses.moments import cumulants_of_nodes, cumulants_to_all_digits
 from edgeworth.losses.of import privacy_loss
-from edgeworth.mechanisms import Composed, PoissonSampled, Repeated
+from edgeworth.mechanisms import Composed, Repeated
 
 if TYPE_CHECKING:
-    from edgeworth.losses.law import Array
+    from edgeworth.losses.law import Array, Lattice
     from edgeworth.losses.moments import Cumulants, DecimalNodes
 
-__all__ = ["SampledLoss"]
+__all__ = ["SampledLoss", "base_loss", "sampled_loss", "turning_tilt"]
 
 _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
 _MOST_STEPS = 20_000
-_SEPARATED = 60.0  # at this mu the density of P at the turning point is below e^-400
+_LARGEST_EXPONENT = 700.0
+
+
+def sampled_loss(base: Array, rate: float) -> Array:
+    """log(1 - p + p e^L), the loss of the sample."""
+    # Up to L = 700 expm1 is finite and carries all digits; beyond, L itself does.
+    moderate = np.log1p(rate * np.expm1(np.minimum(base, _LARGEST_EXPONENT)))
+    large = np.maximum(base, _LARGEST_EXPONENT) + math.log(rate)
+    return np.where(base <= _LARGEST_EXPONENT, moderate, large + np.log1p((1 - rate) * np.exp(-large)))
+
+
+def base_loss(loss: Array, rate: float) -> Array:
+    """The inverse of `sampled_loss`: L = log(1 + (e^l - 1)/p), -inf at and below log(1-p)."""
+    rise = np.expm1(np.minimum(loss, 40.0))
+    steep = rise > 1e250 * rate  # the quotient would overflow
+    with np.errstate(divide="ignore"):
+        moderate = np.log1p(np.maximum(np.where(steep, 0.0, rise) / rate, -1.0))
+        level = np.log(np.where(steep, rise, 1.0)) - math.log(rate)
+    big = np.maximum(loss, 40.0)
+    large = big - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-big))
+    return np.where(loss > 40.0, large, np.where(steep, level, moderate))
+
+
+def turning_tilt(base: PrivacyLoss, rate: float) -> float:
+    """The tilt that brings the base loss to log(1/p); 0 where the base has two far bumps of its own, or no bump."""
+    if not isinstance(base, GaussianLoss) or base.mu > SEPARATED:
+        return 0.0
+    return 2.0 - math.log(rate) / base.mu**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +84,7 @@ class SampledLoss(PrivacyLoss):
         if not isinstance(self.base, GaussianLoss):
             return self.base.steepest
         mu = self.base.mu
-        if mu > _SEPARATED:
+        if mu > SEPARATED:
             return -1e5 / mu**2, 1 + 30 / mu
         return -min(1e5 / mu**2, 1e6), 1 + min(_MOST_STEPS * min(1 / mu, 5.0) / (8 * mu), 1e6)
 
@@ -66,6 +92,11 @@ class SampledLoss(PrivacyLoss):
     def is_exact(self) -> bool:
         """As the base."""
         return self.base.is_exact
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The images of two atoms are a lattice again; those of more are not."""
+        return smallest_lattice(self.nodes()) if self.is_atomic else None
 
     @property
     def support(self) -> tuple[float, float]:
@@ -83,26 +114,26 @@ class SampledLoss(PrivacyLoss):
 
     def _loss(self, base: Array) -> Array:
         """log(1 - p + p e^L) - log(1 - p b): the loss of the sample, given that it is finite."""
-        whole = base + self._shift()
-        normaliser = math.log1p(-self.alternative_only)
-        # For L <= 40 expm1 keeps the digits of small losses; beyond, L itself carries them.
-        moderate = np.log1p(self.rate * np.expm1(np.minimum(whole, 40.0)))
-        large = whole + math.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(whole, 40.0)))
-        return np.where(whole <= 40.0, moderate, large) - normaliser
+        return sampled_loss(base + self._shift(), self.rate) - math.log1p(-self.alternative_only)
 
     def _base_loss(self, loss: Array) -> Array:
-        """The inverse of `_loss`: L = log(1 + (e^l - 1)/p), -inf at and below log(1-p)."""
-        sample = loss + math.log1p(-self.alternative_only)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moderate = np.log1p(np.maximum(np.expm1(np.minimum(sample, 40.0)) / self.rate, -1.0))
-            big = np.maximum(sample, 40.0)
-            large = big - math.log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-big))
-        return np.where(sample <= 40.0, moderate, large) - self._shift()
+        """The inverse of `_loss`, -inf at and below log(1-p).
+
+        The ends of a bounded base and their images belong together exactly, whatever the rounding: atoms sit there.
+        """
+        base = base_loss(loss + math.log1p(-self.alternative_only), self.rate) - self._shift()
+        ends = self.base.support
+        images = self._loss(np.array(ends))
+        if math.isfinite(ends[1]):
+            base = np.where(loss < images[1], np.minimum(base, np.nextafter(ends[1], -np.inf)), ends[1])
+        if math.isfinite(ends[0]):
+            base = np.where(loss > images[0], np.maximum(base, ends[0]), np.where(loss < images[0], -np.inf, ends[0]))
+        return base
 
     def distribution(self, loss: Array) -> tuple[Array, Array, Array, Array]:
         """That of the base under P; the mixture (1-p) P + p Q under Q; both given finite losses."""
-        if self.base.is_atomic:
-            return self._atoms.distribution(loss)
+        if self.atoms is not None:
+            return self.atoms.distribution(loss)
         p, a, b = self.rate, self.base.null_only, self.base.alternative_only
         null_below, null_above, below, above = self.base.distribution(self._base_loss(loss))
         floor = loss >= math.log1p(-p) - math.log1p(-p * b)  # the atom of what only P could produce
@@ -117,12 +148,19 @@ class SampledLoss(PrivacyLoss):
         )
 
     @cached_property
-    def _atoms(self) -> AtomicLoss:
-        """An atomic loss stays one: its atoms are its nodes."""
-        nodes = self.nodes()
-        order = np.argsort(nodes.loss, kind="stable")
-        loss, log_null = nodes.loss[order], nodes.log_weight[order]
-        return AtomicLoss(loss, np.exp(log_null), np.exp(log_null + loss))
+    def atoms(self) -> AtomicLoss | None:
+        """An atomic loss stays one, with the masses P and (1-p) P + p Q of its base."""
+        base = self.base.atoms
+        if base is None:
+            return None
+        p, a, b = self.rate, base.null_only, base.alternative_only
+        loss, null, both = self._loss(base.loss), (1 - a) * base.null, p * (1 - b) * base.alternative
+        if a > 0:
+            floor = math.log1p(-p) - math.log1p(-self.alternative_only)
+            loss, null = np.concatenate([[floor], loss]), np.concatenate([[a], null])
+            both = np.concatenate([[0.0], both])
+        alternative = ((1 - p) * null + both) / (1 - p * b)
+        return AtomicLoss(np.maximum.accumulate(loss), null, alternative, 0.0, self.alternative_only)
 
     def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
         """The nodes of the base with their losses transformed."""
@@ -156,9 +194,9 @@ class SampledLoss(PrivacyLoss):
         At a small rate L is nearly p e^(L_base): its r-th power moves the mass as a tilt by r would, until
         L_base = log(1/p), where L turns linear.
         """
-        nodes = self.nodes((0.0, 1.0 + min(order, self._turning_tilt())))
+        nodes = self.nodes((0.0, 1.0 + min(order, turning_tilt(self.base, self.rate))))
         double = cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
-        if isinstance(self.base, (GaussianLoss, LaplaceLoss, BinaryLoss)) and self._spread() <= _WORTH_DECIMALS:
+        if self.base.has_decimal_nodes and self._spread() <= _WORTH_DECIMALS:
             return cumulants_to_all_digits(double, self._decimal_nodes, order)
         return double
 
@@ -166,14 +204,7 @@ class SampledLoss(PrivacyLoss):
         """How far the two laws of the base lie apart: mu, theta or epsilon."""
         return math.sqrt(float(self.base.cumulants(2).alternative[1]))
 
-    def _turning_tilt(self) -> float:
-        """The tilt that brings the base loss to log(1/p); 0 where the base has two far bumps of its own."""
-        if not isinstance(self.base, GaussianLoss) or self.base.mu > _SEPARATED:
-            return 0.0
-        return 2.0 - math.log(self.rate) / self.base.mu**2
-
     def _decimal_nodes(self, digits: int) -> DecimalNodes:
-        assert isinstance(self.base, (GaussianLoss, LaplaceLoss, BinaryLoss))
         base, weight = self.base.decimal_nodes(digits)
         with localcontext() as context:
             context.prec = digits + 10
@@ -181,16 +212,6 @@ class SampledLoss(PrivacyLoss):
             ratio, whole = (1 - b) / (1 - a), 1 - p * b
             loss = [((1 - p + p * ratio * x.exp()) / whole).ln() for x in base]
             return [((1 - p) / whole).ln(), *loss], [a, *((1 - a) * w for w in weight)]
-
-
-@privacy_loss.register
-def _(mechanism: PoissonSampled) -> PrivacyLoss:
-    base = privacy_loss(mechanism.mechanism)
-    if mechanism.rate == 1:
-        return base
-    if mechanism.rate == 0 or (base.support == (0.0, 0.0) and base.null_only == 0):
-        return GaussianLoss(0.0)
-    return SampledLoss(base, mechanism.rate)
 
 
 @privacy_loss.register(Composed)

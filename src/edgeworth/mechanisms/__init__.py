@@ -13,15 +13,17 @@ from edgeworth.mechanisms.base import Mechanism
 from edgeworth.mechanisms.composed import Composed, Repeated
 from edgeworth.mechanisms.dicts import from_dict, to_dict
 from edgeworth.mechanisms.given import ApproxDP, DensityPair, GaussianDP
-from edgeworth.mechanisms.noise import Gaussian, Laplace
+from edgeworth.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from edgeworth.mechanisms.responses import RandomizedResponse
-from edgeworth.mechanisms.sampling import PoissonSampled
+from edgeworth.mechanisms.sampling import PoissonSampled, SampledWithoutReplacement
 from edgeworth.mechanisms.serialise import from_json, to_json
 
 __all__ = [
     "ApproxDP",
     "Composed",
     "DensityPair",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Gaussian",
     "GaussianDP",
     "Laplace",
@@ -29,6 +31,7 @@ __all__ = [
     "PoissonSampled",
     "RandomizedResponse",
     "Repeated",
+    "SampledWithoutReplacement",
     "from_dict",
     "from_json",
     "to_dict",

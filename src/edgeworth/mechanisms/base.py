@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from edgeworth.errors import InvalidArgument
 from edgeworth.mechanisms.flatten import repr_of, tally
 
 if TYPE_CHECKING:
+    from edgeworth.mechanisms.adjacency import Adjacency
     from edgeworth.mechanisms.composed import Repeated
 
 __all__ = ["Mechanism", "Step", "as_mechanism"]
+
+_WRITTEN = object()  # equal to no value: the field is written whatever it is
 
 
 class Mechanism(ABC):
@@ -31,9 +34,17 @@ class Mechanism(ABC):
     __slots__ = ()
     __array_ufunc__ = None  # numpy scalars and arrays leave ** and * to the methods below
 
+    #: fields that came later, with the value at which they are neither written nor shown
+    unwritten: ClassVar[dict[str, object]] = {}
+
     @abstractmethod
     def parts(self) -> tuple[tuple[Mechanism, int], ...] | None:
         """What one run of this runs, each with its count; None when this is itself one step."""
+
+    @property
+    @abstractmethod
+    def adjacency(self) -> Adjacency | None:
+        """The neighbours that the sampling inside means, "add-remove" or "replace"; None where nothing is sampled."""
 
     def steps(self) -> tuple[tuple[Step, int], ...]:
         """The distinct steps with their total counts, in an order that does not depend on how this was built.
@@ -66,7 +77,8 @@ class Mechanism(ABC):
 
     def arguments(self) -> dict[str, object]:
         """The fields by name, as they were given and normalised."""
-        return {field.name: getattr(self, field.name) for field in _given_fields(self)}
+        given = {field.name: getattr(self, field.name) for field in _given_fields(self)}
+        return {name: value for name, value in given.items() if value not in (None, self.unwritten.get(name, _WRITTEN))}
 
     def nested(self) -> tuple[Mechanism, ...]:
         """The mechanisms this description is made of, one level down."""
@@ -119,6 +131,11 @@ class Step(Mechanism):
 
     def parts(self) -> tuple[tuple[Mechanism, int], ...] | None:
         """None: this is one step."""
+        return None
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """None: the sensitivity says which neighbours are meant."""
         return None
 
     def canonical_step(self) -> Step:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from edgeworth import validation
 from edgeworth.errors import InvalidArgument
+from edgeworth.mechanisms.adjacency import Adjacency, agreed
 from edgeworth.mechanisms.base import Mechanism, as_mechanism
 
 __all__ = ["Composed", "Repeated"]
@@ -22,6 +23,7 @@ class Composed(Mechanism):
     """
 
     mechanisms: tuple[Mechanism, ...]
+    _adjacency: Adjacency | None = field(init=False)
 
     def __init__(self, mechanisms: Iterable[Mechanism]) -> None:
         if not isinstance(mechanisms, Iterable):
@@ -30,6 +32,12 @@ class Composed(Mechanism):
             as_mechanism(**{f"mechanisms[{position}]": mechanism}) for position, mechanism in enumerate(mechanisms)
         )
         object.__setattr__(self, "mechanisms", checked)
+        object.__setattr__(self, "_adjacency", agreed(mechanism.adjacency for mechanism in checked))
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """What the mechanisms agree on; two that do not cannot be composed."""
+        return self._adjacency
 
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
         """Each of the mechanisms once."""
@@ -51,10 +59,17 @@ class Repeated(Mechanism):
 
     mechanism: Mechanism
     count: int
+    _adjacency: Adjacency | None = field(init=False)  # kept, so that a deep tree needs no recursion
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanism", as_mechanism(mechanism=self.mechanism))
         object.__setattr__(self, "count", validation.count(count=self.count))
+        object.__setattr__(self, "_adjacency", self.mechanism.adjacency if self.count else None)
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """That of the mechanism; None when it never runs."""
+        return self._adjacency
 
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
         """The mechanism, count times."""

@@ -12,9 +12,9 @@ from edgeworth.mechanisms.composed import Composed, Repeated
 from edgeworth.mechanisms.distributions import restore
 from edgeworth.mechanisms.flatten import children_first
 from edgeworth.mechanisms.given import ApproxDP, DensityPair, GaussianDP
-from edgeworth.mechanisms.noise import Gaussian, Laplace
+from edgeworth.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from edgeworth.mechanisms.responses import RandomizedResponse
-from edgeworth.mechanisms.sampling import PoissonSampled
+from edgeworth.mechanisms.sampling import PoissonSampled, SampledWithoutReplacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,12 +29,15 @@ _TYPES: dict[str, type[Mechanism]] = {
         ApproxDP,
         Composed,
         DensityPair,
+        DiscreteGaussian,
+        DiscreteLaplace,
         Gaussian,
         GaussianDP,
         Laplace,
         PoissonSampled,
         RandomizedResponse,
         Repeated,
+        SampledWithoutReplacement,
     )
 }
 
@@ -97,9 +100,8 @@ def _read(fields: object, where: str, level: int) -> Mechanism:
         raise InvalidArgument(f"{where}: type={short(kind_name)} is unknown; give one of {', '.join(_TYPES)}")
     kind = _TYPES[kind_name]
     names = tuple(field.name for field in dataclasses.fields(kind) if field.init)  # type: ignore[arg-type]
-    values = exact_fields(
-        {name: fields[name] for name in fields if name != "type"}, names, of=kind.__name__, where=where
-    )
+    given = kind.unwritten | {name: fields[name] for name in fields if name != "type"}
+    values = exact_fields(given, names, of=kind.__name__, where=where)
     arguments = {
         name: _READERS[name](value, f"{where}.{name}", level) if name in _READERS else value
         for name, value in values.items()
