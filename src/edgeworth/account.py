@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,24 @@ from edgeworth.curves import (
     Bracket,
     Certificate,
     TradeOff,
+    group,
     trivial_delta_ends,
     trivial_epsilon_ends,
     trivial_tradeoff_ends,
 )
-from edgeworth.errors import InvalidArgument
+from edgeworth.errors import InvalidArgument, NotCertified, ToleranceMissed
 from edgeworth.losses import TotalLoss
 from edgeworth.mechanisms import Mechanism
+from edgeworth.mechanisms.adjacency import ADJACENCIES, Adjacency
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
+
+    from edgeworth.report import Statement
+    from edgeworth.risk import Risk
+    from edgeworth.training import DPSGD, Training
 
     Array = NDArray[np.float64]
 
@@ -31,15 +39,29 @@ __all__ = ["Account", "account"]
 
 _DIRECTIONS = ("both", "forward", "backward")
 _ULPS = 4e-16  # of 1 - e^eps, where no more is known
+_GROUP_ULPS = 4e-15  # of one record of a group, where its curve is a formula or has vertices
+_LEAST = 5e-324  # an upper end is never 0 where the truth only underflows
+_SUM_ULPS = 1e-15  # of the sum of the steps' largest losses
 _ROOT_ULPS = 1e-14  # of the root finder, which stops within 4 ulp
 
 
-def account(mechanism: Mechanism, *, method: str = "auto", degree: int = 2, direction: str = "both") -> Account:
+def account(
+    mechanism: Mechanism,
+    *,
+    method: str = "auto",
+    degree: int = 2,
+    direction: str = "both",
+    adjacency: Adjacency | None = None,
+    tolerance: float | None = None,
+) -> Account:
     """The account of everything that ran.
 
     `method="auto"` gives brackets that hold whatever the rounding; "clt", "edgeworth", "cornish-fisher" and
     "saddlepoint" are estimates of the given degree and say so. `direction` is "both" (symmetrised, the
-    guarantee), "forward" for T(P, Q) or "backward" for T(Q, P).
+    guarantee), "forward" for T(P, Q) or "backward" for T(Q, P). `adjacency` says which neighbours are meant,
+    "add-remove" or "replace"; it has to be what the sampling inside means. Without sampling the sensitivities decide.
+    With a `tolerance`, a bracket that is relatively wider raises ToleranceMissed, which carries it; else the best
+    bracket is returned, however wide.
 
     >>> import edgeworth as ew
     >>> ten = ew.account(ew.Gaussian(noise_multiplier=5.0) ** 10)
@@ -53,9 +75,30 @@ def account(mechanism: Mechanism, *, method: str = "auto", degree: int = 2, dire
             f"mechanism={mechanism!r} is not a mechanism; give one, e.g. Gaussian(noise_multiplier=1.0) ** 10"
         )
     validation.choice(_DIRECTIONS, direction=direction)
+    meant = _agreed(mechanism, adjacency)
     total = TotalLoss.of(mechanism)
     forward = compose(total, method, degree)
-    return Account(mechanism, method, degree, direction, forward, total)
+    if tolerance is not None:
+        validation.positive(tolerance=tolerance)
+        if not forward.certificate.certified:
+            raise NotCertified(
+                f"tolerance={tolerance!r} asks for a guarantee, and method={forward.certificate.method!r} is an "
+                'estimate here; use method="auto"'
+            )
+    return Account(mechanism, method, degree, direction, forward, total, meant, tolerance=tolerance)
+
+
+def _agreed(mechanism: Mechanism, adjacency: Adjacency | None) -> Adjacency | None:
+    """The adjacency that was asked for, which a sampled mechanism has to share; its own if none was."""
+    if adjacency is None:
+        return mechanism.adjacency
+    validation.choice(ADJACENCIES, adjacency=adjacency)
+    if mechanism.adjacency not in (None, adjacency):
+        raise InvalidArgument(
+            f"adjacency={adjacency!r} is not what the sampling inside means, adjacency={mechanism.adjacency!r}; "
+            f"give that, or describe the sampling with adjacency={adjacency!r}"
+        )
+    return adjacency
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,17 +111,37 @@ class Account:
     direction: str
     forward: ComposedCurve
     total: TotalLoss
+    adjacency: Adjacency | None = None
+    """The neighbours that are meant; None: those that the sensitivities were measured for."""
+    group_size: int = 1
+    """How many records may differ, 1 unless `group` was asked for more."""
+    tolerance: float | None = None
+    """The relative width above which a reading raises ToleranceMissed; None: any width is returned."""
 
     @cached_property
     def _composed(self) -> ComposedCurve:
-        if self.direction == "forward":
-            return self.forward
-        return self.forward.map(lambda f: f.inverse() if self.direction == "backward" else f.symmetrise())
+        composed = self.forward
+        if self.direction != "forward":
+            composed = composed.map(lambda f: f.inverse() if self.direction == "backward" else f.symmetrise())
+        return composed if self.group_size == 1 else _grouped(composed, self.group_size)
 
-    @property
+    def group(self, size: int) -> Account:
+        """The same for neighbours that differ by up to `size` records: f^(size) = 1 - (1 - f) o … o (1 - f).
+
+        >>> import edgeworth as ew
+        >>> print(ew.account(ew.Gaussian(5.0)).group(2).epsilon(delta=1e-5))  # doctest: +ELLIPSIS
+        1.5549816915... in [1.5549816915..., 1.5549816915...]
+        """
+        group(self.forward.value, size)  # refuses what is no size
+        return replace(self, group_size=self.group_size * int(size))
+
+    @cached_property
     def certificate(self) -> Certificate:
         """Guarantee or estimate, by which method, and every source of error with its number."""
-        return self.forward.certificate
+        found = self.forward.certificate
+        if self.group_size == 1:
+            return found
+        return replace(found, notes=(*found.notes, f"for groups of {self.group_size} records"))
 
     @property
     def certified(self) -> bool:
@@ -118,7 +181,8 @@ class Account:
         greatest = np.where(1 - whole == grid, whole, np.nextafter(whole, 2.0))  # 1 - alpha, never rounded down
         lower = np.maximum(composed.lower(grid) * (1 - slack), 0.0)
         upper = np.minimum(composed.upper(grid) * (1 + max(slack, _ULPS)), greatest)
-        return self._bracket(lower, upper, value)
+        possible = (grid < 1) & (self.total.null_only == 0) & (self.total.alternative_only == 0)
+        return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """The least delta at which the mechanism is (epsilon, delta)-DP, for every real epsilon."""
@@ -130,18 +194,34 @@ class Account:
         least, greatest = trivial_delta_ends(grid)
         lower = np.maximum(composed.upper.profile()(grid), least) * (1 - max(slack, _ULPS))
         upper = np.minimum(composed.lower.profile()(grid) * (1 + slack), greatest)
-        return self._bracket(lower, upper, value)
+        possible = grid < self.group_size * max(self.total.support[1], -self.total.support[0])
+        return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
     def epsilon(self, delta: ArrayLike) -> Bracket:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
         grid = validation.probabilities(delta=delta)
         composed, slack = self._composed, self._composed.rounding
-        value = composed.value.profile().epsilon(grid)
-        if composed.lower is None or composed.upper is None:
-            return self._bracket(*trivial_epsilon_ends(grid), value)
-        lower = composed.upper.profile().epsilon(np.minimum(grid * (1 + slack), 1.0)) * (1 - _ROOT_ULPS)
-        upper = composed.lower.profile().epsilon(grid / (1 + slack)) * (1 + _ROOT_ULPS)
+        targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
+        if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
+            value, lower, upper = composed.value.profile().epsilon(targets)
+        elif composed.lower is None or composed.upper is None:
+            return self._bracket(*trivial_epsilon_ends(grid), composed.value.profile().epsilon(grid))
+        else:
+            curves = composed.value, composed.upper, composed.lower
+            value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))
+        lower, upper = lower * (1 - _ROOT_ULPS), upper * (1 + _ROOT_ULPS)
+        if np.any(grid == 0):
+            least, most = self._epsilon_of_pure_privacy()
+            lower, upper = np.where(grid == 0, least, lower), np.where(grid == 0, most, upper)
         return self._bracket(lower, upper, value)
+
+    def _epsilon_of_pure_privacy(self) -> tuple[float, float]:
+        """Ends of epsilon at delta = 0: the end of the support, or inf where something may be disclosed."""
+        (least, greatest), total = self.total.support, self.total
+        forward = greatest if total.alternative_only == 0 else np.inf
+        backward = -least if total.null_only == 0 else np.inf
+        most = {"forward": forward, "backward": backward, "both": max(forward, backward)}[self.direction]
+        return max(most, 0.0) * (1 - _SUM_ULPS), max(most, 0.0) * self.group_size * (1 + _SUM_ULPS)
 
     def raw_tradeoff(self, alpha: ArrayLike) -> Array:
         """The expansion's own value at alpha, forward, before it was made a trade-off function; nan off its branch."""
@@ -150,18 +230,59 @@ class Account:
             raise InvalidArgument(f"method={self.certificate.method!r} has no raw expansion; its curve is the answer")
         return np.asarray(curve.raw(validation.probabilities(alpha=alpha)))
 
+    @cached_property
+    def risk(self) -> Risk:
+        """What an attacker can do: true positive rates, advantage, beliefs, mu; each a bracket."""
+        from edgeworth.risk import Risk  # noqa: PLC0415 - a reading of this object
+
+        return Risk.of(self)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the trade-off function, its bracket as a band, on a matplotlib Axes; returns the Axes."""
         from edgeworth.report.displays import TradeoffDisplay  # noqa: PLC0415 - matplotlib is an extra
 
         return TradeoffDisplay.from_account(self).plot(ax).ax
 
+    def statement(
+        self, *, deltas: Iterable[float] = (1e-5, 1e-6, 1e-8), run: DPSGD | Training | None = None
+    ) -> Statement:
+        """All that a reader needs to judge the figures, as text, Markdown or JSON; `run` is what this account is of."""
+        from edgeworth.report.statement import Statement  # noqa: PLC0415 - a reading of this object
+
+        return Statement.of(self, deltas=deltas, run=run)
+
     def _bracket(self, lower: Any, upper: Any, value: Any) -> Bracket:
         low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
         middle = np.clip(value, low, high)
         parts = [part.item() if np.ndim(part) == 0 else part for part in (low, high, middle)]
-        return Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)
+        bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)
+        if self.tolerance is not None:
+            _check_width(bracket, self.tolerance)
+        return bracket
 
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimate"
         return f"Account({self.mechanism!r}, method={self.certificate.method!r}, {kind}, direction={self.direction!r})"
+
+
+def _grouped(composed: ComposedCurve, size: int) -> ComposedCurve:
+    """Both ends and the value for groups: each end of f maps to the same end of f^(size), rounded outward."""
+    value, slack = composed.value.group(size), composed.rounding
+    if composed.lower is None or composed.upper is None:
+        return ComposedCurve(value, composed.certificate)
+    lower, upper = group(composed.lower, size, "lower", slack), group(composed.upper, size, "upper", slack)
+    return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size)
+
+
+def _check_width(bracket: Bracket, tolerance: float) -> None:
+    """Raise what the bracket is if it is relatively wider than the tolerance; equal ends have no width."""
+    low, high = np.asarray(bracket.lower), np.asarray(bracket.upper)
+    known = np.isfinite(high) & (high > 0)
+    width = np.where(known, high - np.where(known, low, 0.0), 0.0) / np.where(known, high, 1.0)
+    wide = float(np.max(np.where(np.isinf(high) & (low < high), np.inf, width), initial=0.0))
+    if wide > tolerance:
+        raise ToleranceMissed(
+            f"tolerance={tolerance!r} is not met: the bracket of method={bracket.certificate.method!r} is relatively "
+            f"{wide:.2g} wide; ask without a tolerance to get it, or take .bracket of this error",
+            bracket,
+        )

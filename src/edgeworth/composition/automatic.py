@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from edgeworth import validation
-from edgeworth.composition import closed_form, clt, contour, cornish_fisher, edgeworth, recursion, saddlepoint
+from edgeworth.composition import (
+    closed_form,
+    clt,
+    contour,
+    cornish_fisher,
+    edgeworth,
+    lattice,
+    recursion,
+    residues,
+    saddlepoint,
+)
+from edgeworth.composition.answered import answered
+from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
 
@@ -25,6 +40,8 @@ class Engine(Protocol):
 METHODS: dict[str, tuple[Engine, range]] = {
     "closed-form": (closed_form.compose, range(9)),
     "contour": (contour.compose, range(9)),
+    "residues": (residues.compose, range(9)),
+    "lattice": (lattice.compose, range(9)),
     "recursion": (recursion.compose, range(9)),
     "clt": (clt.compose, range(9)),
     "edgeworth": (edgeworth.compose, range(9)),
@@ -33,20 +50,43 @@ METHODS: dict[str, tuple[Engine, range]] = {
 }
 
 
+_FEW = 5_000  # steps: the width of a lattice grows with them
+
+
 def choose(total: TotalLoss) -> tuple[str, str]:
     """The method that `auto` stands for, and why: the first row that applies.
 
-    | where                                          | method      | because                            |
+    | where                                                       | method      | because                         |
     |---|---|---|
-    | a formula exists                               | closed-form | all digits, microseconds           |
-    | Gaussian noise, or n >= 20 samples of it with n p^2 >= 5e-4, if a line can be had | contour | all digits |
-    | otherwise                                      | recursion   | an enclosure for every mechanism   |
+    | a formula exists                                            | closed-form | all digits, microseconds        |
+    | Laplace noise, few enough steps for its atoms to matter     | residues    | all digits, 10 to 100 ms        |
+    | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
+    | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
+    | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
+    | more steps than that, if they smooth at all                 | contour     | what digits it can              |
+    | otherwise                                                   | recursion   | an enclosure for everything     |
     """
-    if closed_form.exists(total):
-        return "closed-form", "this composition has a formula"
-    if contour.answers_well(total):
-        return "contour", "smooth losses: the line integral gives all digits"
-    return "recursion", "no formula and no line that can be had; the recursion encloses every mechanism"
+    steps = sum(n for _, n in total.parts)
+    rows: list[tuple[str, Callable[[], bool], str]] = [
+        ("closed-form", lambda: closed_form.exists(total), "this composition has a formula"),
+        ("residues", lambda: residues.answers_well(total), "Laplace noise: finitely many residues give all digits"),
+        ("contour", lambda: contour.answers_well(total), "smooth losses: the line integral gives all digits"),
+        (
+            "lattice",
+            lambda: steps <= _FEW and lattice.applies(total),
+            "few steps, or losses with atoms: two lattice laws enclose the truth",
+        ),
+        (
+            "contour",
+            lambda: contour.applies(total) and contour.prepared(total).usable(),
+            "too many steps for a lattice: the line integral gives what digits it can",
+        ),
+        ("lattice", lambda: lattice.applies(total), "losses with atoms: two lattice laws enclose the truth"),
+    ]
+    for name, holds, reason in rows:
+        if holds():
+            return name, reason
+    return "recursion", "no formula, no line and no lattice that can be had; the recursion encloses every mechanism"
 
 
 def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
@@ -58,4 +98,19 @@ def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
         raise InvalidArgument(
             f"degree={degree!r} is out of range for method={name!r}; give an int from {degrees[0]} to {degrees[-1]}"
         )
-    return engine(total, degree=degree)
+    composed = engine(total, degree=degree)
+    return _narrowed(total, name, composed) if method == "auto" else composed
+
+
+def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedCurve:
+    """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
+    if name == "contour" and lattice.applies(total) and sum(n for _, n in total.parts) <= _FEW:
+        answers = Combined(contour.prepared(total), lambda: lattice.prepared(total))
+        note = "readings left wider than 1e-6 are narrowed by the lattice"
+    elif name == "lattice" and composed.certificate.certified and total.null_only == total.alternative_only == 0:
+        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)))
+        note = "readings left wider than 1e-6 are narrowed by the recursion"
+    else:
+        return composed
+    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
+    return answered(answers, total, certificate)

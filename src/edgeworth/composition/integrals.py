@@ -1,203 +1,196 @@
-"""Certified values of delta, alpha and beta from a ladder of vertical lines.
+"""Certified values of delta, alpha and beta from ladders of vertical lines.
 
-Every reading goes to the rung whose saddle point is nearest; a rung's line is prepared when it is first needed and then
-serves every reading near it. The rungs depend on the total loss alone, so one argument gives the same bits in every
-company. The spacing of a line is chosen so that its aliases stay below e^-NATS of what is read there.
+Every reading goes to the rung whose integrand is smallest; a rung's line is prepared when it is first needed and then
+serves every kind of reading near it. The spacing of a line is chosen so that its aliases stay below e^-NATS of what is
+read there.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.ladder import Ladder, Side
 from edgeworth.composition.line import Line
-from edgeworth.composition.tilts import Tilts
+from edgeworth.composition.log_moments import LogMoments
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from edgeworth.losses import TotalLoss
+    from edgeworth.composition.sampled_gaussian import Steps
     from edgeworth.losses.law import Array
 
-__all__ = ["ALIAS_NATS", "Ends", "Integrals", "Kind"]
+__all__ = ["ALIAS_NATS", "STEP_SLACK", "Integrals", "Kind", "Rung"]
 
 #: which integral: the two profiles, and the four tails of the likelihood-ratio tests
 Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "power"]
 
 ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
-_GRID = 0.4  # distance of the tilts at which K is known beforehand, as roots of depths
 _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
-_STEP_SLACK = 1e-14
-_RUNG_RATIO = 0.2
+STEP_SLACK = 1e-14
+_BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
 _MOST_CHOICES = 8
-_RUNG = 0.8  # distance of the rungs, in standard deviations of the tilted law
-
-
-class Ends(NamedTuple):
-    """A lower and an upper end."""
-
-    lower: Array
-    upper: Array
 
 
 class Shape(NamedTuple):
-    """One kind of integral: its poles, the side of its line, its sign, and its exponent at threshold t."""
+    """One kind of integral: the poles of its integrand, the one in its exponent (pole - c) t, where its lines stand."""
 
     poles: tuple[float, ...]
-    side: int
+    pole: float
+    sides: tuple[Side, ...]
     sign: float
-    exponent: Callable[[float | Array, Array], Array]
 
 
 _SHAPES: dict[Kind, Shape] = {
-    "delta": Shape((0.0, 1.0), 1, 1.0, lambda c, t: (1 - c) * t),
-    "reverse": Shape((0.0, 1.0), -1, 1.0, lambda c, t: -c * t),  # at t = -eps'
-    "alpha": Shape((0.0,), 1, 1.0, lambda c, t: -c * t),
-    "acceptance": Shape((0.0,), -1, -1.0, lambda c, t: -c * t),
-    "power": Shape((1.0,), 1, 1.0, lambda c, t: (1 - c) * t),
-    "beta": Shape((1.0,), -1, -1.0, lambda c, t: (1 - c) * t),
+    "delta": Shape((0.0, 1.0), 1.0, ("right",), 1.0),
+    "reverse": Shape((0.0, 1.0), 0.0, ("left",), 1.0),  # at t = -eps'
+    "alpha": Shape((0.0,), 0.0, ("middle", "right"), 1.0),
+    "acceptance": Shape((0.0,), 0.0, ("left",), -1.0),
+    "power": Shape((1.0,), 1.0, ("right",), 1.0),
+    "beta": Shape((1.0,), 1.0, ("left", "middle"), -1.0),
 }
 
 
 class Integrals:
-    """All readings of one total loss by line integrals."""
+    """All readings of one sum of steps by line integrals."""
 
-    def __init__(self, total: TotalLoss) -> None:
-        self.total = total
-        tilts = Tilts(total, _GRID)
-        self.width, self.range = tilts.width, tilts.range
-        self.tilt, self.k, self.mean, self.variance = tilts.tilt, tilts.k, tilts.mean, tilts.variance
-        self.middle = float(np.interp(0.5, self.tilt, self.mean))
-        self._built: dict[tuple[Kind, int], Rung] = {}
-        self._ladders: dict[Kind, tuple[Array, Array, Array]] = {}
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.moments = LogMoments(steps)
+        self._ladders: dict[Side, Ladder] = {}
+        self.spread = 1 / self.moments.width
+        self.mean_under_p, self.middle, self.mean_under_q = self.moments(np.array([0.0, 0.5, 1.0]))[:, 1].tolist()
+        self._built: dict[tuple[Side, int], Rung] = {}
 
-    def _saddles(self, kind: Kind) -> tuple[Array, Array]:
-        """Tilts on the kind's side, and the threshold whose saddle point each is, poles included."""
-        shape = _SHAPES[kind]
-        outer = max(shape.poles) if shape.side > 0 else min(shape.poles)
-        closest = 0.15 * self.width
-        offset = np.concatenate([closest * 1.3 ** np.arange(12), np.abs(self.tilt - outer)])
-        tilts = np.unique(outer + shape.side * offset[offset >= closest])
-        inside = tilts[(tilts >= self.range[0]) & (tilts <= self.range[1])]
-        tilts = inside if inside.size > 1 else outer + shape.side * closest * np.array([1.0, 1.5])[:: shape.side]
-        mean = np.interp(tilts, self.tilt, self.mean)
-        return tilts, mean - sum(1 / (tilts - pole) for pole in shape.poles)
+    def ladder(self, side: Side) -> Ladder:
+        """The rungs of one side."""
+        if side not in self._ladders:
+            self._ladders[side] = Ladder(self.moments, side)
+        return self._ladders[side]
 
     def __call__(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of the kind's value at every threshold t (for "reverse", at eps' = -t)."""
         lower, upper = np.zeros(threshold.size), np.ones(threshold.size)
-        for rung, here in self._owners(kind, threshold):
-            lower[here], upper[here] = rung.ends(threshold[here])
+        for rung, here in self.owners(kind, threshold):
+            lower[here], upper[here] = rung.ends(kind, threshold[here])
         return Ends(lower, upper)
 
-    def value_and_density(self, kind: Kind, threshold: Array) -> tuple[Array, Array]:
-        """The kind's value without its bounds, and the density of T under its law, for Newton steps."""
-        value, density = np.full(threshold.size, np.nan), np.full(threshold.size, np.nan)
-        for rung, here in self._owners(kind, threshold):
-            value[here], density[here] = rung.value_and_density(threshold[here])
-        return value, density
-
-    def _owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
+    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
         """The rungs that serve these thresholds, each with the mask of its own: the smallest integrand wins."""
-        tilts, centres, log_size = self._rungs(kind)
-        size = log_size[:, None] + _SHAPES[kind].exponent(tilts[:, None], threshold)
+        shape = _SHAPES[kind]
+        names: list[tuple[Side, int]] = []
+        tables = []
+        for side in shape.sides:
+            ladder = self.ladder(side)
+            if side == "middle":
+                while ladder.climb():
+                    pass
+            else:
+                ladder.reach(float(np.max(ladder.outward * threshold)) * ladder.outward)
+            names += [(side, number) for number in range(len(ladder.table))]
+            tables.append(ladder.table)
+        c, k = np.concatenate(tables)[:, :2].T
+        log_size = k - sum(np.log(np.abs(c - pole)) for pole in shape.poles)
+        size = log_size[:, None] + (shape.pole - c)[:, None] * threshold
         nearest = first_choice = np.argmin(size, axis=0)
         for _ in range(_MOST_CHOICES):
-            for number in np.unique(nearest):
-                if (kind, int(number)) not in self._built:
-                    rung = Rung(self, kind, float(tilts[number]), float(centres[number]))
-                    self._built[kind, int(number)] = rung
-                if self._built[kind, int(number)].line is None:
-                    size[number] = math.inf  # this line cannot be had: the next smallest integrand serves
-            again = np.argmin(size, axis=0)
-            if np.array_equal(again, nearest):
+            dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
+            if not dead:
                 break
-            nearest = again
+            size[dead] = math.inf  # these lines cannot be had: the next smallest integrand serves
+            nearest = np.argmin(size, axis=0)
         else:
             nearest = first_choice
-        return [(self._built[kind, int(number)], nearest == number) for number in np.unique(nearest)]
+        return [(self._rung(*names[number]), nearest == number) for number in sorted(set(nearest.tolist()))]
 
-    def _rungs(self, kind: Kind) -> tuple[Array, Array, Array]:
-        """Tilts, the thresholds whose saddle points they are, and the log of K and the poles there.
-
-        One tilt every RUNG standard deviations, and at least one for every tenth of the distance to the pole.
-        """
-        if kind not in self._ladders:
-            shape = _SHAPES[kind]
-            tilts, centres = self._saddles(kind)
-            scale = np.sqrt(np.maximum(np.interp(tilts, self.tilt, self.variance), 1e-300))
-            distance = np.min([np.abs(tilts - pole) for pole in shape.poles], axis=0)
-            density = scale / _RUNG + 1 / (_RUNG_RATIO * distance)
-            place = np.concatenate([[0.0], np.cumsum(np.diff(tilts) * 0.5 * (density[1:] + density[:-1]))])
-            even = np.linspace(place[0], place[-1], max(2, int(place[-1]) + 1))
-            rungs = np.interp(even, place, tilts)
-            log_poles = sum(np.log(np.abs(rungs - pole)) for pole in shape.poles)
-            log_size = np.interp(rungs, self.tilt, self.k) - log_poles
-            self._ladders[kind] = rungs, np.interp(even, place, centres), log_size
-        return self._ladders[kind]
+    def _rung(self, side: Side, number: int) -> Rung:
+        if (side, number) not in self._built:
+            self._built[side, number] = Rung(self, side, *self.ladder(side).table[number].tolist())
+        return self._built[side, number]
 
 
 class Rung:
-    """One line, for one kind of integral."""
+    """One line, and the bounds that its readings need."""
 
-    def __init__(self, integrals: Integrals, kind: Kind, c: float, centre: float) -> None:
-        self.c, self.shape = c, _SHAPES[kind]
-        poles, side = self.shape.poles, self.shape.side
-        self.distance = abs(c - (max(poles) if side > 0 else min(poles)))
-        self.k = float(integrals.total.tilted(np.array([c]), 2, integrals.range)[0, 0])
-        self.variance = float(np.interp(c, integrals.tilt, integrals.variance))
-        beyond = (integrals.tilt - c) * side > 1e-3 * self.distance
-        self._tilts, self._ks = integrals.tilt[beyond], integrals.k[beyond]
-        self._steps = float(sum(n for _, n in integrals.total.parts))
-        self.period = self._period(centre)
-        try:
-            self.line: Line | None = Line(integrals.total, c, self.period)
-        except EdgeworthError:
-            self.line = None
+    line: Line | None
+    """None where it cannot be had."""
+
+    def __init__(self, integrals: Integrals, side: Side, c: float, k: float, mean: float, variance: float) -> None:
+        self.c, self.k, self.centre, self.variance = c, k, mean, variance
+        self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
+        self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]
+        self._beyond = self._chernoff(integrals.moments, side)
+        self.period, self.line = math.inf, None
+        with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
+            self.period = max(self._period(_SHAPES[kind], mean) for kind in self._kinds)
+            self.line = Line(integrals.steps, c, self.period, variance)
+        if self.line is not None and abs(self.line.k - k) > self._slack(np.asarray(k)):
+            self.line = None  # the two quadratures of K disagree: neither is believed
+
+    def _chernoff(self, moments: LogMoments, side: Side) -> dict[float, tuple[Array, Array]]:
+        """Tilts beyond this one and K there, for each direction in which aliases of some kind lie."""
+        step = np.asarray(_BEYOND / math.sqrt(self.variance), dtype=np.float64)
+        found: dict[float, tuple[Array, Array]] = {}
+        for outward in {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]:
+            tilt: Array = self.c + outward * step
+            tilt = tilt[(tilt > moments.steepest[0]) & (tilt < moments.steepest[1])]
+            k = moments(tilt)[:, 0] if tilt.size else tilt
+            found[outward] = tilt[np.isfinite(k)], k[np.isfinite(k)]
+        return found
 
     def _slack(self, k: Array) -> Array:
-        return np.asarray(_SLACK * (1 + np.abs(k)) + _STEP_SLACK * self._steps)
+        return np.asarray(_SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps)
 
-    def ends(self, t: Array) -> Ends:
+    def ends(self, kind: Kind, t: Array) -> Ends:
         """Both ends at every t; where the line cannot be had, 0 and Chernoff's bound."""
-        log_ceiling = self.k + self.shape.exponent(self.c, t) + self._slack(np.asarray(self.k))
+        shape = _SHAPES[kind]
+        log_ceiling = self.k + (shape.pole - self.c) * t + self._slack(np.asarray(self.k))
         ceiling = np.exp(np.minimum(log_ceiling, 0.0))
         if self.line is None:
             return Ends(np.zeros(t.size), ceiling)
-        value, error = self.line.sum(self.shape.exponent(self.c, t), -t, self.shape.poles)
-        value = self.shape.sign * value
-        lower = np.maximum(value - error - self._aliases(t), 0.0)
+        value, error = self.line.sum((shape.pole - self.c) * t, t, shape.poles)
+        value = shape.sign * value
+        lower = np.maximum(value - error - self._aliases(shape, t), 0.0)
         return Ends(np.minimum(lower, ceiling), np.minimum(value + error, ceiling))
 
-    def value_and_density(self, t: Array) -> tuple[Array, Array]:
-        """The sum itself, and the sum without poles: the density of T under P, or under Q for the poles at 1."""
+    def values(self, kinds: tuple[Kind, ...], t: Array) -> list[Array]:
+        """The sums of these kinds at every t, without their bounds."""
+        if self.line is None:
+            return [np.full(t.size, np.nan) for _ in kinds]
+        wave = self.line.wave(t)
+        shapes = [_SHAPES[kind] for kind in kinds]
+        return [shape.sign * self.line.value((shape.pole - self.c) * t, wave, shape.poles) for shape in shapes]
+
+    def value_and_density(self, kind: Kind, t: Array) -> tuple[Array, Array]:
+        """The sum of one kind, and the density of T under its law: P, or Q for the pole at 1."""
         if self.line is None:
             return np.full(t.size, np.nan), np.full(t.size, np.nan)
-        exponent = self.shape.exponent(self.c, t)
-        value = self.line.sum(exponent, -t, self.shape.poles)[0]
-        return self.shape.sign * value, self.line.sum(exponent, -t, ())[0]
+        shape, wave = _SHAPES[kind], self.line.wave(t)
+        exponent = (shape.pole - self.c) * t
+        return shape.sign * self.line.value(exponent, wave, shape.poles), self.line.value(exponent, wave, ())
 
-    def _period(self, centre: float) -> float:
+    def _period(self, shape: Shape, centre: float) -> float:
         """The shortest period whose aliases are below e^-NATS of the reading, by both bounds."""
-        at = np.array([centre])
-        size = float(np.prod([abs(self.c - pole) for pole in self.shape.poles]))
-        log_value = self.k + float(self.shape.exponent(self.c, at)[0]) - math.log(size * math.sqrt(self.variance)) - 2
-        inward = (ALIAS_NATS - log_value) / self.distance
-        if not self._tilts.size:
+        distance = abs(self.c - shape.pole)
+        size = float(np.prod([abs(self.c - pole) for pole in shape.poles]))
+        log_value = self.k + (shape.pole - self.c) * centre - math.log(size * math.sqrt(self.variance)) - 2
+        inward = (ALIAS_NATS - log_value) / distance
+        tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
+        if not tilt.size:
             return max(inward, 60 * math.sqrt(self.variance))
-        need = self._ks + self.shape.exponent(self._tilts, at) - log_value + ALIAS_NATS
-        return max(inward, float(np.min(need / np.abs(self._tilts - self.c))))
+        need = k + (shape.pole - tilt) * centre - log_value + ALIAS_NATS
+        return max(inward, float(np.min(need / np.abs(tilt - self.c))))
 
-    def _aliases(self, t: Array) -> Array:
+    def _aliases(self, shape: Shape, t: Array) -> Array:
         """At least the sum of the aliases, all of them >= 0: the inward ones by 1, the outward ones by Chernoff."""
-        inward = 1 / math.expm1(min(self.distance * self.period, 700.0))
-        if not self._tilts.size:
+        inward = 1 / math.expm1(min(abs(self.c - shape.pole) * self.period, 700.0))
+        tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
+        if not tilt.size:
             return np.full(t.size, math.inf)
-        gap = np.abs(self._tilts - self.c)
-        first = self._ks + self._slack(self._ks) - gap * self.period
-        log_first = first[:, None] + self.shape.exponent(self._tilts[:, None], t)
+        gap = np.abs(tilt - self.c)
+        log_first = (k + self._slack(k) - gap * self.period)[:, None] + (shape.pole - tilt)[:, None] * t
         outward = np.exp(np.minimum(log_first, 700.0)) / -np.expm1(-gap * self.period)[:, None]
         return np.asarray(inward + np.min(outward, axis=0))

@@ -15,25 +15,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.tail import Tail, tail_beyond
+from edgeworth.composition.tail import Tail, first_deep, tail_beyond
 from edgeworth.composition.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
 from edgeworth.errors import TooLarge
-from edgeworth.losses import GaussianLoss
 
 if TYPE_CHECKING:
-    from edgeworth.losses import TotalLoss
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.sampled_gaussian import Steps
     from edgeworth.losses.law import Array
 
 __all__ = ["Line"]
 
 _UNIT = 2.0**-53
-_COARSE_NATS = 7.0  # e^-7 = 1e-3: enough for a modulus that only has to be clearly below 1
-_MOST_NODES = 6000
-_MOST_WORK = 1e7  # nodes of the line times nodes in x
+_LADDER = np.array(
+    [1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5]
+)  # frequencies at which |phi|^n may be small enough, in units of the first guess
+_MOST_NODES = 20_000
+_MUCH_WORK, _MOST_WORK = 1e7, 1e8  # nodes of the line times nodes in x
+_MOST_WAVES = 2e6  # waves that are kept at a time
+_FEWER_NATS = 28.0  # where much work would be needed for all digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,52 +54,87 @@ class Gaussian:
         return self.variance * self.c * (self.c - 1) / 2
 
 
+class Terms(NamedTuple):
+    """The terms phi(t)/den(t) of a sum, and its error: a fixed part, and one that grows with the threshold's size."""
+
+    term: Array
+    fixed: float
+    growing: float
+
+
 class Line:
     """The integrand on Re s = c at t = 0, h, …, Nh, with bounds on all that the sum leaves out."""
 
-    def __init__(self, total: TotalLoss, c: float, period: float) -> None:
-        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss."""
-        self.total, self.c, self.period = total, c, period
+    def __init__(self, steps: Steps, c: float, period: float, variance: float) -> None:
+        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss, `variance` about K''(c)."""
+        if not math.isfinite(period):
+            raise TooLarge("no bound on the aliases of the line integral is known")
+        self.c, self.period = c, period
         self.h = 2 * math.pi / period
-        gaussians = [(loss.mu, n) for loss, n in total.parts if isinstance(loss, GaussianLoss)]
-        self._gaussian = Gaussian(math.fsum(n * mu * mu for mu, n in gaussians), c)
-        self._others = [(loss, n) for loss, n in total.parts if not isinstance(loss, GaussianLoss)]
-        self._parts, self.cut = self._until_negligible()
+        self._gaussian, self._others = Gaussian(steps.gaussian, c), steps.others
+        self._parts, self._tail, self.cut = self._until_negligible(math.sqrt(2 * NATS / variance))
         self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
-        self.log_phi, self.log_bound, self.relative = self._at(self._parts, self.t)
+        values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
+        self.log_phi, self.log_bound, self.relative = self._product(self.t, self._parts, values)
         self.k = self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
         self.k_error = 8 * _UNIT * abs(self._gaussian.log_moment) + math.fsum(
             p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
             for p in self._parts
         )
-        self._tail = self._bound_tail()
+        smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in self._parts)
+        log_atoms = math.fsum(p.count * math.log(p.atoms) for p in self._parts)
+        self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
+        self._terms: dict[tuple[float, ...], Terms] = {}
 
-    def _until_negligible(self) -> tuple[list[TiltedPart], float]:
-        """The parts, and a frequency T at which |phi|^n has fallen below e^-NATS."""
-        rows = self.total.tilted(np.array([self.c]), 2, (min(self.c, 0.0), max(self.c, 1.0)))
-        cut = math.sqrt(2 * NATS / float(rows[0, 2]))
+    def _until_negligible(self, guess: float) -> tuple[list[TiltedPart], Tail, float]:
+        """The parts, the tail, and a frequency T at which |phi|^n has fallen below e^-NATS, or what is affordable."""
         for _ in range(40):
-            parts = [tilt_part(loss, n, self.c, cut + self.h) for loss, n in self._others]
-            depth = -float(self._at(parts, np.array([cut]))[1][0])
-            if depth > NATS:
-                return parts, cut
-            cut *= min(2.0, max(1.1, math.sqrt(NATS / max(depth, 1.0))))
-            if cut / self.h * max(1, *(part.loss.size for part in parts), 1) > _MOST_WORK or cut / self.h > _MOST_NODES:
+            most = _LADDER[-1] * guess
+            parts = [tilt_part(step, n, self.c, most + self.h) for step, n in self._others]
+            work = guess / self.h * max(1, *(part.loss.size for part in parts), 1)
+            nats = NATS if work < _MUCH_WORK else _FEWER_NATS
+            deep = self._log_bound(parts, _LADDER * guess) < -nats
+            if deep.any():
+                later = np.asarray(_LADDER[int(np.argmax(deep)) :] * guess, dtype=np.float64)
+                cut, variance = float(later[0]), self._gaussian.variance
+                enough = first_deep(later, parts, variance, nats)
+                if math.isinf(enough) and all(part.shifted is None for part in parts):
+                    # Laplace noise: high frequencies cost little, and its density alone falls slowly.
+                    enough = first_deep(np.asarray(cut * 2.0 ** np.arange(1, 40)), parts, variance, nats)
+                    parts = [
+                        tilt_part(step, n, self.c, enough if math.isfinite(enough) else cut) for step, n in self._others
+                    ]
+                if math.isfinite(enough):
+                    self._check_size(cut, parts)
+                    return parts, tail_beyond(cut, enough, parts, variance, nats), cut
+            guess *= _LADDER[4]
+            if work > _MOST_WORK or guess / self.h > _MOST_NODES:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
+
+    def _check_size(self, cut: float, parts: list[TiltedPart]) -> None:
+        """Before the nodes are made: there may be too many of them."""
+        nodes, points = cut / self.h, max([1, *(part.loss.size for part in parts)])
+        if nodes > _MOST_NODES or nodes * points > _MOST_WORK or math.sqrt(nodes) * points > _MOST_WAVES:
+            raise TooLarge(f"the line integral would need {nodes:.0f} nodes of {points} points each")
 
     def _moment_quadrature(self, part: TiltedPart) -> float:
         """What the quadrature leaves in log M(c): of e^(cL) itself, and of e^L, whose mean is taken to be 1."""
         plain = (abs(self.c) + abs(self.c - 1)) * math.exp(-min(part.log_moment, 700.0))
         return 2 * part.quadrature * (1 + plain)
 
-    def _at(self, parts: list[TiltedPart], t: Array) -> tuple[Array, Array, Array]:
+    def _log_bound(self, parts: list[TiltedPart], t: Array) -> Array:
+        """An upper bound of log |phi(t)| of the whole."""
+        return self._product(t, parts, [part.characteristic(t) for part in parts])[1]
+
+    def _product(
+        self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]
+    ) -> tuple[Array, Array, Array]:
         """Log phi(t) of the whole; an upper bound of log |phi|; the relative error of phi."""
         log_phi = (-0.5 * self._gaussian.variance * t * t).astype(complex)
         log_phi += 1j * t * self._gaussian.variance * (self.c - 0.5)
         log_bound, relative = -0.5 * self._gaussian.variance * t * t, 8 * _UNIT * np.abs(log_phi)
-        for part in parts:
-            d, error = part.characteristic(t)
+        for part, (d, error) in zip(parts, values, strict=True):
             x, y = d.real, d.imag
             modulus = np.hypot(1 + x, y)
             with np.errstate(divide="ignore"):
@@ -105,44 +145,51 @@ class Line:
             relative = relative + part.count * error / (modulus + error) + 4 * _UNIT * np.abs(angle)
         return log_phi, log_bound, relative
 
-    def _bound_tail(self) -> Tail:
-        """What lies beyond the cut, from the parts again with quadratures good for ever higher frequencies.
+    def _prepared(self, poles: tuple[float, ...]) -> Terms:
+        """The terms of the sum for one set of poles, with the parts of the error that no threshold changes."""
+        if poles not in self._terms:
+            s = self.c + 1j * self.t
+            den = np.ones(s.size, dtype=complex)
+            for pole in poles:
+                den = den * (s - pole)
+            half = np.ones(self.t.size)
+            half[0] = 0.5
+            modulus = half * np.exp(self.log_bound) / np.abs(den)
+            fixed = float(np.sum(modulus * np.minimum(self.relative + 32 * _UNIT, 2.0)))
+            fixed += (SUM_ROUNDING + 2 * s.size * _UNIT) * float(
+                np.sum(modulus)
+            )  # a dot product adds one after the other
+            fixed += self._atoms * float(np.sum(half / np.abs(den)))
+            outer = math.exp(self._tail.log_integral(len(poles))) / self.h if poles else 0.0
+            growing = 4 * _UNIT * float(np.sum(modulus * self.t))
+            self._terms[poles] = Terms(half * np.exp(self.log_phi) / den, fixed + outer, growing)
+        return self._terms[poles]
 
-        A modulus only has to be clearly below 1: the error may grow as 1 - |phi| does, at least like t/T.
+    def wave(self, threshold: Array) -> Array:
+        """e^(-i t x) at every node t, one row for each threshold x.
+
+        The nodes are even: those waves are products of 2 sqrt(N) of them, each within some ulps of |t x|.
         """
-        steps = math.fsum(p.count for p in self._parts)
-        levels: dict[int, list[TiltedPart]] = {}
+        m = math.isqrt(self.t.size - 1) + 1
+        turn = np.multiply.outer(threshold, -1j * self.h * np.arange(m))
+        product = np.exp(m * turn)[:, :, None] * np.exp(turn)[:, None, :]
+        return np.asarray(product.reshape(threshold.size, m * m)[:, : self.t.size])
 
-        def moduli(t: float, most: float) -> Array:
-            level = max(0, math.ceil(math.log(t / self.cut, 4)))
-            if level not in levels:
-                nats = max(_COARSE_NATS, math.log(max(1.0, steps)) - 1.386 * level + 3)
-                frequency = min(self.cut * 4.0**level, most)
-                levels[level] = [tilt_part(loss, n, self.c, frequency, nats) for loss, n in self._others]
-            found = [part.characteristic(np.array([t])) for part in levels[level]]
-            return np.array([min(1.0, abs(1 + d[0]) + float(error[0])) for d, error in found])
+    def value(self, exponent: Array, wave: Array, poles: tuple[float, ...]) -> Array:
+        """(h/pi) Re sum' of e^(K + exponent - i t x) phi(t)/den(t), den the product of s - pole with s = c + it.
 
-        return tail_beyond(self.cut, self._parts, moduli, self._gaussian.variance)
-
-    def sum(self, exponent: Array, frequency: Array, poles: tuple[float, ...]) -> tuple[Array, Array]:
-        """(h/pi) Re sum' of e^(K + exponent + i t frequency) phi(t)/den(t), and a bound on its error but for aliases.
-
-        den is the product of s - pole, with s = c + it; the first term counts half.
+        The first term counts half. Far from its saddle point the line says nothing; its error will say so.
         """
-        s = self.c + 1j * self.t
-        den = np.prod([np.ones(s.size), *(s - pole for pole in poles)], axis=0)
-        term_log = self.log_phi - np.log(den)
-        arg = term_log + 1j * np.outer(frequency, self.t)
-        half = np.ones(self.t.size)
-        half[0] = 0.5
-        # Far from its saddle point the line says nothing; an infinite error says so.
-        front = np.exp(np.minimum(self.k + exponent, 600.0)) * self.h / math.pi
-        value = front * np.sum(half * np.exp(arg.real) * np.cos(arg.imag), axis=1)
-        modulus = half * np.exp(self.log_bound) / np.abs(den)
-        phase = 4 * _UNIT * (np.abs(np.outer(frequency, self.t)) + 8)
-        relative = np.minimum(self.relative + phase, 2.0)
-        inner = np.sum(modulus * relative, axis=1) + SUM_ROUNDING * np.sum(modulus)
-        outer = math.exp(self._tail.log_integral(len(poles))) / math.pi if poles else 0.0
+        front = np.exp(np.minimum(self.k + exponent, 600.0)) * (self.h / math.pi)
+        # A row's sum must not depend on how many rows there are, as that of a matrix product does.
+        return np.asarray(front * np.sum(wave * self._prepared(poles).term, axis=1).real)
+
+    def sum(self, exponent: Array, threshold: Array, poles: tuple[float, ...]) -> tuple[Array, Array]:
+        """The value at every threshold, and a bound on its error but for aliases."""
+        terms = self._prepared(poles)
+        value = self.value(exponent, self.wave(threshold), poles)
+        front = np.exp(np.minimum(self.k + exponent, 600.0)) * (self.h / math.pi)
         scale = self.k_error + 8 * _UNIT * (abs(self.k) + np.abs(exponent))
-        error = front * (inner + outer * math.pi / self.h) + np.abs(value) * np.expm1(np.minimum(scale, 600.0))
-        return value, np.where(self.k + exponent < 600.0, error * (1 + 1e-6), math.inf)
+        error = front * (terms.fixed + terms.growing * np.abs(threshold)) * np.exp(np.minimum(scale, 1.0))
+        error = (error + np.abs(value) * np.expm1(np.minimum(scale, 1.0))) * (1 + 1e-6)
+        return value, np.where((self.k + exponent < 600.0) & (scale < 1.0), error, math.inf)

@@ -282,8 +282,8 @@ def compose(
         curve = with_disclosure(Identity(), total)
         return ComposedCurve(curve, Certificate("recursion", certified=True, sources={}), curve, curve)
     size = points or _points_for(sum(n for _, n in total.parts))
-    if size > _MOST_POINTS:
-        return _too_many_steps(total)
+    if size > _MOST_POINTS or not float(total.tilted(np.array([0.5]), 2, (0.0, 1.0))[0, 2]) > 0:
+        return _too_many_steps(total)  # or laws so far apart that nothing lies between them
     grid = Grid.covering(total, size)
     up, down = (convolve(total, grid, r, "alternative", progress) for r in ("up", "down"))
     # Backward, L becomes -L: its rounding up is L's rounding down, with the masses under P.

@@ -18,16 +18,18 @@ import numpy as np
 from edgeworth.errors import TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from edgeworth.losses.law import Array
 
-    Moduli = Callable[[float, float], Array]
 
-__all__ = ["Tail", "tail_beyond"]
+__all__ = ["Tail", "first_deep", "tail_beyond"]
 
-_ENOUGH = 46.0  # nats: the tail starts below e^-46 of the peak, and has to stay below e^-37
-_MOST_SAMPLES = 120
+_ENOUGH = 4.0  # nats: far out the tail may be this much higher than at the cut, and between samples this much:
+_ALLOWED = 7.0
+_MOST_SAMPLES = 400
+_MOST_HALVINGS = 12
+_GROWTH = 1.5  # of the first samples' frequencies
 
 
 class Part(Protocol):
@@ -39,13 +41,24 @@ class Part(Protocol):
 
     @property
     def variation(self) -> float:
-        """Total variation of w/L' on the whole line."""
+        """|phi(t)| <= variation/t."""
 
-    def moments(self) -> tuple[float, float, float]:
-        """Mean, variance, fourth central moment."""
+    @property
+    def atoms(self) -> float:
+        """|phi(t)| <= atoms + decay/t."""
 
-    def far_bound(self, t: float) -> float:
-        """At least |phi| at t and beyond."""
+    @property
+    def decay(self) -> float:
+        """The other number of that bound."""
+
+    def variance(self) -> float:
+        """Of the tilted law."""
+
+    def log_far_bound(self, t: Array) -> Array:
+        """At least log |phi| at each t and beyond it."""
+
+    def moduli(self, t: Array) -> Array:
+        """At least |phi| at each t, up to the frequency that the part was made for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,83 +83,93 @@ class Tail:
         return top + math.log(math.fsum(math.exp(piece - top) for piece in pieces))
 
 
-def tail_beyond(cut: float, parts: Sequence[Part], moduli: Moduli, gaussian: float) -> Tail:
-    """The tail beyond the cut: samples until the bound by parts is deep enough, then that bound alone.
+def first_deep(frequencies: Array, parts: Sequence[Part], gaussian: float, nats: float) -> float:
+    """The first of these frequencies from which on |phi| stays below about e^-nats; inf if none does."""
+    deep = log_far(frequencies, parts, gaussian) < _ENOUGH - nats
+    return float(frequencies[int(np.argmax(deep))]) if deep.any() else math.inf
 
-    `moduli(t, most)` gives an upper bound of |phi(t)| for every part, by quadratures good for frequencies up to `most`.
-    """
-    count = np.array([float(part.count) for part in parts])
-    variance = np.array([part.moments()[1] * (1 + 1e-9) for part in parts])
 
-    def log_far(t: float) -> float:
-        bounds = np.array([min(1.0, part.far_bound(t)) for part in parts])
-        return float(np.sum(count * np.log(bounds))) - gaussian * t * t / 2
+def log_far(t: Array, parts: Sequence[Part], gaussian: float) -> Array:
+    """At least log |phi| of the whole at each t and beyond it."""
+    total = -gaussian * t * t / 2
+    for part in parts:
+        total = total + part.count * part.log_far_bound(t)
+    return np.asarray(total)
 
-    enough = _first_deep(cut, log_far)
-    start, end, bound = _sampled(cut, enough, moduli, count, variance, gaussian)
-    last, log_last, power = _power_law(enough, parts, gaussian)
-    t = enough
-    while t < last:
-        start.append(t)
-        bound.append(log_far(t))
-        t = min(4 * t, last)
-        end.append(t)
+
+def tail_beyond(cut: float, enough: float, parts: Sequence[Part], gaussian: float, nats: float) -> Tail:
+    """The tail beyond the cut: samples up to the frequency that is far enough, then the bound on shifted lines."""
+    start, end, bound = _sampled(cut, enough, parts, gaussian, _ALLOWED - nats)
+    last, log_last, power = _power_law(enough, parts, gaussian, -nats)
+    if gaussian == 0 and all(math.isinf(part.variation) for part in parts):
+        # Runs of atoms are not read: |phi less atoms| <= |phi| + atoms, and no bound is below the atoms.
+        bound = [height + math.log(2) for height in bound]
+    between = np.asarray(enough * 4.0 ** np.arange(math.ceil(math.log(last / enough, 4))))
+    start += between.tolist()
+    end += [*between[1:].tolist(), last]
+    bound += log_far(between, parts, gaussian).tolist()
     # The nodes left out are a sum, not an integral: their bound must not rise anywhere.
     falling = np.maximum.accumulate(np.array([*bound, log_last])[::-1])[::-1]
     return Tail((*start, last), (*end, math.inf), tuple(map(float, falling)), power)
 
 
-def _power_law(enough: float, parts: Sequence[Part], gaussian: float) -> tuple[float, float, float]:
+def _power_law(enough: float, parts: Sequence[Part], gaussian: float, allowed: float) -> tuple[float, float, float]:
     """Where |phi(t)| <= prod (TV_i/t)^n_i on the whole line is deep enough to end with, its log there, its power."""
     known = [(float(part.count), part.variation) for part in parts if math.isfinite(part.variation)]
     steps = math.fsum(n for n, _ in known)
     if not steps + gaussian > 0:
-        raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+        return _atoms_apart(enough, parts, allowed)
     last = max([2 * enough, *(2 * variation for _, variation in known)])
     for _ in range(200):
         log_last = math.fsum(n * math.log(variation / last) for n, variation in known) - gaussian * last * last / 2
-        if log_last < -_ENOUGH - 4:
+        if log_last < allowed:
             return last, log_last, steps + gaussian * last * last
         last *= 1.5
     raise TooLarge("the characteristic function falls too slowly at high frequencies for the line integral")
 
 
-def _first_deep(cut: float, log_far: Callable[[float], float]) -> float:
-    """The first frequency on a geometric ladder from which the bound by parts is deep enough; it only falls."""
-    t = cut
-    for _ in range(300):
-        if log_far(t) < -_ENOUGH - 4:
-            return t
-        t *= 1.15
-    raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+def _atoms_apart(enough: float, parts: Sequence[Part], allowed: float) -> tuple[float, float, float]:
+    """Where atoms remain, for prod (a_i + d_i/t)^n_i less its limit: at most itself times sum n_i d_i/(a_i t)."""
+    slope = math.fsum(part.count * part.decay / part.atoms for part in parts)
+    if not slope > 0:
+        raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
+    last = max(4 * enough, 4 * slope)
+    log_last = float(log_far(np.array([last]), parts, 0.0)[0]) + math.log(slope / last)
+    if log_last > allowed:
+        raise TooLarge("the atoms of this composition weigh too much for the line integral")
+    return last, log_last, 1.0
 
 
 def _sampled(
-    cut: float, enough: float, moduli: Moduli, count: Array, variance: Array, gaussian: float
+    cut: float, enough: float, parts: Sequence[Part], gaussian: float, allowed: float
 ) -> tuple[list[float], list[float], list[float]]:
-    """Segments between the cut and the frequency that is far enough, bounded by samples at their ends."""
-    start: list[float] = []
-    end: list[float] = []
-    bound: list[float] = []
-    t = cut
-    here = moduli(cut, enough) if cut < enough else np.ones(count.size)
-    while t < enough:
-        if len(start) > _MOST_SAMPLES:
+    """Segments between the cut and the frequency that is far enough, bounded by samples at their ends.
+
+    Too long a segment is halved until its bound is deep enough.
+    """
+    if not cut < enough:
+        return [], [], []
+    # Up to 1/std frequencies grow geometrically; beyond, a segment longer than 1/(2 std) proves little.
+    variance = [part.variance() * (1 + 1e-9) for part in parts]
+    longest = 0.5 / math.sqrt(max(variance))
+    edges = [cut]
+    while edges[-1] < enough:
+        edges.append(min(edges[-1] + min((_GROWTH - 1) * edges[-1], longest), enough))
+        if len(edges) > _MOST_SAMPLES:
             raise TooLarge("the line integral's tail needs too many samples")
-        depth = gaussian * t * t / 2 - float(np.sum(count * np.log(here)))
-        length = math.sqrt(3.2 * depth / max(float(np.sum(count * variance / here)), 1e-300))
-        for _ in range(30):
-            following = min(t + length, enough)
-            there = moduli(following, enough)
-            rise = np.minimum(np.maximum(here, there) + (following - t) ** 2 * variance / 8, 1.0)
-            log_bound = float(np.sum(count * np.log(rise))) - gaussian * t * t / 2
-            if log_bound < -0.8 * _ENOUGH:
-                break
-            length *= 0.6
-        else:
-            raise TooLarge("the characteristic function does not fall fast enough for the line integral")
-        start.append(t)
-        end.append(following)
-        bound.append(log_bound)
-        t, here = following, there
-    return start, end, bound
+    t = np.array(edges)
+    moduli = np.array([part.moduli(t) for part in parts]).reshape(len(parts), t.size)
+    count = np.array([float(part.count) for part in parts])
+    for _ in range(_MOST_HALVINGS):
+        length = np.diff(t)
+        rise = np.maximum(moduli[:, 1:], moduli[:, :-1]) + np.multiply.outer(variance, length**2 / 8)
+        bound = count @ np.log(np.minimum(rise, 1.0)) - gaussian * t[:-1] ** 2 / 2
+        (shallow,) = np.nonzero(bound > allowed)
+        if not shallow.size:
+            return t[:-1].tolist(), t[1:].tolist(), bound.tolist()
+        if t.size + shallow.size > _MOST_SAMPLES:
+            break
+        halves = t[shallow] + length[shallow] / 2
+        new = np.array([part.moduli(halves) for part in parts]).reshape(len(parts), halves.size)
+        t, moduli = np.insert(t, shallow + 1, halves), np.insert(moduli, shallow + 1, new, axis=1)
+    raise TooLarge("the characteristic function does not fall fast enough for the line integral")

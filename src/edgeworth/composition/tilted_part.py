@@ -1,4 +1,4 @@
-"""One step tilted by e^(cL): quadrature weights in x, and the numbers that bound its characteristic function.
+"""One step tilted by e^(cL): quadrature weights, and the numbers that bound its characteristic function.
 
 For a Poisson sample of Gaussian noise, L(x) = log(1 - p + p e^(mu x - mu^2/2)) with x ~ N(0, 1) under P. The
 trapezoidal rule in x converges exponentially, at a rate set by the strip in which the integrand is analytic. Every
@@ -9,27 +9,46 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.sampled_gaussian import SampledGaussian
 from edgeworth.errors import TooLarge
-from edgeworth.losses import GaussianLoss, SampledLoss
+from edgeworth.losses import LaplaceLoss
 from edgeworth.losses.moments import excess
 
 if TYPE_CHECKING:
-    from edgeworth.losses import PrivacyLoss
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.sampled_gaussian import Step
     from edgeworth.losses.law import Array
 
 __all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_part"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
-NATS = 46.0  # e^-46 = 1e-20: what each error of the quadrature may leave, relative to the peak
+NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
 _MOST_POINTS = 60_000
 _LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
-_STRIPS = (0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.4, 0.6, 0.85)  # candidates, as shares of theta = pi/2
+_BLOCK = 32
+_WORTH_A_PRODUCT = 48
+_MOST_SHIFTS = 24
+_HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
+_BOUND_NOISE = 1e-14  # of those sums
+_STRIPS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.45, 0.85])  # candidates, as shares of theta = pi/2
+
+
+class Shifted(NamedTuple):
+    """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(-tA) + edge).
+
+    A is Im L(x + iy) at every node, a row for each y; v the weights.
+    """
+
+    growth: Array
+    fall: Array
+    edge: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,99 +67,182 @@ class TiltedPart:
     """Bound on its rounding error."""
     quadrature: float
     """Bound on the error of phi(t) by the quadrature in x, for |t| up to the frequency that was asked for."""
-    mass_left: Array
-    """Upper bounds of the tilted mass left of each node of an increasing sequence, the first one 0."""
-    variation_right: Array
-    """Total variation of w/L' right of the same nodes, so that |phi(t)| <= mass_left + variation_right/|t|."""
+    variation: float
+    """|phi(t)| <= variation/|t|; inf where no such bound is known."""
+    shifted: Shifted | None
+    """The bound far out for a sample of Gaussian noise."""
+    atoms: float = 1.0
+    """For other steps |phi(t)| <= atoms + decay/t: the tilted mass of the atoms, and what bounds the rest."""
+    decay: float = 0.0
 
-    @property
-    def variation(self) -> float:
-        """That of the whole line; inf where no such bound is known."""
-        return float(self.variation_right[0])
+    def log_far_bound(self, t: Array) -> Array:
+        """At least log |phi| at each t and beyond it: it only falls with t."""
+        if self.shifted is None:
+            rest = np.minimum(self.decay / t, 1.0 - self.atoms)
+            return np.asarray(np.log(np.minimum(self.atoms + rest, 1.0)))
+        growth, fall, edge = self.shifted
+        noise = _BOUND_NOISE + 2 * self.weight.size * _UNIT  # a dot product adds one after the other
+        sums = np.expm1(np.multiply.outer(-t, fall)) @ self.weight + noise
+        with np.errstate(divide="ignore"):
+            bound = growth + np.log1p(np.maximum(sums + edge, -1.0))
+        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
 
-    def far_bound(self, t: float) -> float:
-        """At least |phi| at t and beyond: the best split of the line."""
-        return float(np.min(self.mass_left + self.variation_right / t))
-
-    def characteristic(self, t: Array) -> tuple[Array, Array]:
+    def characteristic(self, t: Array) -> tuple[NDArray[np.complex128], Array]:
         """phi(t) - 1 = -2 sum v sin^2(tL/2) + i sum v sin(tL) with v the weights, and a bound on its error.
 
         Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
         """
-        values = np.empty(t.size, dtype=complex)
-        error = np.empty(t.size)
-        block = max(1, _LARGEST_BLOCK // self.loss.size)
-        # Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps.
-        noise = self.weight * (self.noise + float(np.sum(self.weight * self.noise)) + SUM_ROUNDING)
-        turned = 3 * _UNIT * float(np.sum(self.weight * np.abs(self.loss)))
-        for start in range(0, t.size, block):
-            part = slice(start, start + block)
-            angle = t[part, None] * self.loss
-            half = np.sin(angle / 2)
-            values[part].real = -2 * np.sum(self.weight * half * half, axis=1)
-            values[part].imag = np.sum(self.weight * np.sin(angle), axis=1)
-            error[part] = np.sum(noise * np.minimum(np.abs(angle), 2.0), axis=1)
-        return values, self.quadrature + error + turned * np.abs(t)
+        return _waves(self.loss, self.weight, t), self._error(t, 0.0)
 
-    def moments(self) -> tuple[float, float, float]:
-        """Mean, variance and fourth central moment of the tilted law."""
-        mean = float(np.sum(self.weight * self.loss))
-        square = (self.loss - mean) ** 2
-        return mean, float(np.sum(self.weight * square)), float(np.sum(self.weight * square * square))
+    def on_even_grid(self, h: float, count: int) -> tuple[NDArray[np.complex128], Array]:
+        """The same at t = 0, h, …, (count - 1) h, from the waves at some 2 sqrt(count) of these frequencies.
+
+        With a_j, b_k the waves e^(itL) - 1 at t = j h and k m h, that at (k m + j) h is a_j + b_k + a_j b_k. The sums
+        of v a_j b_k are a product of matrices, in blocks of 32 nodes so that few roundings follow one another.
+        """
+        if count < _WORTH_A_PRODUCT:
+            return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
+        m = math.isqrt(count - 1) + 1
+        blocks = -(-self.loss.size // _BLOCK)
+        loss, weight = np.zeros((2, blocks * _BLOCK))
+        loss[: self.loss.size], weight[: self.loss.size] = self.loss, self.weight
+        near, far = (_wave(np.multiply.outer(step * np.arange(m), loss)) for step in (h, m * h))
+        weighted = far * weight
+        cells = (
+            weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
+            near.reshape(m, blocks, _BLOCK).transpose(1, 2, 0),
+        )
+        sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1) + np.sum(np.matmul(*cells), axis=0)
+        t = np.asarray(h * np.arange(count), dtype=np.float64)
+        return sums.ravel()[:count], self._error(t, (2 * _BLOCK + 2 * blocks + 24) * _UNIT)
+
+    def _error(self, t: Array, rounding: float) -> Array:
+        """Of the sums of v (e^(itL) - 1), with this much rounding beside the usual.
+
+        Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps; and
+        |e^(itL) - 1| <= |tL|.
+        """
+        noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding)
+        return np.asarray(self.quadrature + float((self.weight * noise) @ np.abs(self.loss)) * np.abs(t))
+
+    def moduli(self, t: Array) -> Array:
+        """Upper bounds of |phi| at frequencies up to that which was asked for."""
+        values, error = self.characteristic(t)
+        return np.asarray(np.minimum(np.abs(1 + values) + error, 1.0))
+
+    def variance(self) -> float:
+        """Of the tilted law."""
+        mean = float(self.weight @ self.loss)
+        return float(self.weight @ (self.loss - mean) ** 2)
 
 
-def tilt_part(loss: PrivacyLoss, count: int, c: float, frequency: float, nats: float = NATS) -> TiltedPart:
-    """The part tilted by c, its quadrature good for frequencies up to the given one."""
-    if isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss):
-        return _tilt_sampled_gaussian(loss.base.mu, loss.rate, count, c, frequency, nats)
+def _wave(angle: Array) -> NDArray[np.complex128]:
+    """e^(i angle) - 1, accurate where it is small."""
+    half = 0.5 * angle
+    sine = np.sin(half)
+    wave = np.empty(angle.shape, dtype=complex)
+    wave.real = -2 * sine * sine
+    wave.imag = 2 * sine * np.cos(half)
+    return wave
+
+
+def _waves(loss: Array, weight: Array, t: Array) -> NDArray[np.complex128]:
+    """Sum of v (e^(itL) - 1)."""
+    values = np.empty(t.size, dtype=complex)
+    block = max(1, _LARGEST_BLOCK // loss.size)
+    for start in range(0, t.size, block):
+        part = slice(start, start + block)
+        values[part] = np.sum(weight * _wave(np.multiply.outer(t[part], loss)), axis=1)
+    return values
+
+
+def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
+    """The step tilted by c, its quadrature good for frequencies up to the given one."""
+    if isinstance(step, SampledGaussian):
+        return _tilt_sampled_gaussian(step, count, c, frequency)
     # A tilt as steep as the frequency makes panels short enough for the oscillation.
     steepest = max(abs(c), 1.0) + frequency
-    if not loss.is_atomic and steepest * (loss.support[1] - loss.support[0]) > _MOST_POINTS:
+    if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
-    nodes = loss.nodes((-steepest, steepest))
+    nodes = step.nodes((-steepest, steepest))
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
-    log_moment, error = _log_moment(nodes.loss, nodes.log_weight, c)
-    quadrature = 0.0 if loss.is_atomic else 1e-15
     weight /= float(np.sum(weight))
-    noise = _noise(nodes.loss, nodes.log_weight, c)
-    unknown = np.zeros(1), np.full(1, math.inf)
-    return TiltedPart(count, nodes.loss, weight, noise, log_moment, error, quadrature, *unknown)
+    # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
+    noise = _noise(nodes.loss, nodes.log_weight, c) + 10 * _UNIT
+    moment = _log_moment(nodes.loss, nodes.log_weight, c)
+    atoms, decay = _laplace_decay(step, c, moment[0]) if isinstance(step, LaplaceLoss) else (1.0, 0.0)
+    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None, atoms, decay)
 
 
-def _tilt_sampled_gaussian(
-    mu: float, rate: float, count: int, c: float, frequency: float, nats: float = NATS
-) -> TiltedPart:
-    """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs.
+def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
+    """The tilted mass of both atoms, and |integral of the density e^((c-1/2+it) l - theta/2)/4| times t at most."""
+    theta = step.theta
+    atoms = math.exp(-c * theta - log_moment) / 2 + math.exp((c - 1) * theta - log_moment) / 2
+    ends = math.exp(-c * theta - log_moment) / 4 + math.exp((c - 1) * theta - log_moment) / 4
+    return min(atoms * (1 + 1e-12), 1.0), ends * (1 + 1e-12)
+
+
+def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
+    """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
+    nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
+    x, h, error = _nodes(step, c, frequency, nats, _window(step, c))
+    loss, log_density = step.loss(x), step.log_density(x)
+    log_weight = math.log(h) + log_density
+    exponent = c * loss + log_density
+    weight = np.exp(exponent - float(np.max(exponent)))
+    weight /= float(np.sum(weight))
+    edge = float(weight[0] + weight[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
+    log_moment, log_moment_error = _log_moment(loss, log_weight, c)
+    dropped = (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
+    posterior = step.posterior(x)
+    return TiltedPart(
+        count,
+        loss,
+        weight,
+        _noise(loss, log_weight, c),
+        log_moment,
+        log_moment_error + dropped,
+        error + 2 * edge,
+        _variation(step, c, posterior, weight, h),
+        _shifted(step, c, x, posterior, weight, frequency),
+    )
+
+
+def _shifted(step: SampledGaussian, c: float, x: Array, posterior: Array, weight: Array, frequency: float) -> Shifted:
+    """For lines Im x = y from where a normal law would want it at low frequencies up to the end of the strip.
+
+    On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
+    oscillation left. A soft cut at X is a mean over hard ones, each of which adds a vertical way back to the real line.
+    """
+    slope = step.mu * float(weight @ posterior)
+    highest = min(_HIGHEST * math.pi / step.mu, 12.0)
+    lowest = min(0.05 * frequency * slope, highest / 64)
+    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
+    y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
+    theta = step.mu * y
+    fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
+    growth = y * y / 2 + min(c, 0.0) * np.log(np.cos(theta / 2))
+    return Shifted(growth, fall, 1.01 * y * float(weight @ step.cut_density(x)))
+
+
+def _nodes(
+    step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]
+) -> tuple[Array, float, float]:
+    """Nodes x on the window, their distance h, and a bound on the error of phi up to the frequency.
 
     On the line Im x = y, with theta = mu y < pi/2 and r the posterior of Q, |e^((c+it)L)| grows from the real line
-    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0.
+    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken.
     """
-    window = _window(mu, rate, c)
-    best = None
-    for share in _STRIPS:
-        y = min(share * 0.5 * math.pi / mu, math.sqrt(2 * NATS))
-        growth = _strip_growth(mu, rate, c, frequency, y, window)
-        h = 2 * math.pi * y / (nats + growth)
-        if best is None or h > best[0]:
-            best = h, y, growth
-    assert best is not None
-    h, y, growth = best
+    y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
+    growth = _strip_growth(step, c, frequency, y, window)
+    spacing = 2 * math.pi * y / (nats + growth)
+    best = int(np.argmax(spacing))
+    h = float(spacing[best])
     if (window[1] - window[0]) / h > _MOST_POINTS:
         raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
-    x = np.asarray(h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1), dtype=np.float64)
-    loss = _sampled_loss(mu, rate, x)
-    exponent = c * loss - 0.5 * x * x
-    weight = np.exp(exponent - float(np.max(exponent)))
-    total = float(np.sum(weight))
-    log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
-    log_moment, log_moment_error = _log_moment(loss, log_weight, c)
-    error = 4.2 * math.exp(growth - 2 * math.pi * y / h)  # both sides of the strip, and the normalisation
-    edge = float(weight[0] + weight[-1]) / total / h  # density at the ends; beyond, it falls faster than e^-|x|
-    weight /= total
-    splits = _splits(mu, rate, c, x, weight, h)
-    noise = _noise(loss, log_weight, c)
-    return TiltedPart(count, loss, weight, noise, log_moment, log_moment_error, error + 2 * edge, *splits)
+    x = h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
+    return x, h, 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
 
 
 def _noise(loss: Array, log_weight: Array, c: float) -> Array:
@@ -153,8 +255,8 @@ def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]
     if abs(c) * float(np.max(np.abs(loss))) < 600.0:
         weight = np.exp(log_weight)
         raised, plain = weight * excess(c * loss), c * weight * excess(loss)
-        gain = float(np.sum(raised - plain))
-        noise = _noise(loss, log_weight, c) + _noise(loss, log_weight, 1.0) + SUM_ROUNDING
+        gain = math.fsum((raised - plain).tolist())
+        noise = _noise(loss, log_weight, c) + _noise(loss, log_weight, 1.0)  # eight ulps of each are for e^z - 1 - z
         error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = _log_sum(c * loss + log_weight)
@@ -162,43 +264,36 @@ def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]
     return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
 
 
-def _posterior(mu: float, rate: float, x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + (1 - rate) / rate * np.exp(np.clip(mu * mu / 2 - mu * x, -700, 700))))
-
-
-def _sampled_loss(mu: float, rate: float, x: Array) -> Array:
-    """L = log(1 - p + p e^(mu x - mu^2/2)), accurate where it is small and where it is large."""
-    base = mu * x - mu * mu / 2
-    small = np.log1p(rate * np.expm1(np.minimum(base, 40.0)))
-    return np.where(base <= 40.0, small, base + math.log(rate) + (1 - rate) / rate * np.exp(-np.maximum(base, 40.0)))
-
-
-def _window(mu: float, rate: float, c: float) -> tuple[float, float]:
+def _window(step: SampledGaussian, c: float) -> tuple[float, float]:
     """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-NATS of their peaks."""
     far = math.sqrt(2 * (NATS + 10)) + 1
-    x = np.linspace(min(0.0, c * mu) - far, max(1.0, c) * mu + far, 2000)
-    loss = _sampled_loss(mu, rate, x)
-    ends = []
-    for tilt in {c, 0.0, 1.0}:
-        exponent = tilt * loss - 0.5 * x * x
-        kept = np.flatnonzero(exponent > np.max(exponent) - NATS - 4)
-        ends.append((float(x[max(kept[0] - 1, 0)]), float(x[min(kept[-1] + 1, x.size - 1)])))
-    return min(end[0] for end in ends), max(c * mu + 2.0, *(end[1] for end in ends))
+    right = step.falling_from(max(1.0, c))
+    x = np.linspace(min(0.0, c * step.mu) - far, min(max(1.0, c) * step.mu, right) + far, 500)
+    loss, log_density = step.loss(x), step.log_density(x)
+    exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
+    kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - NATS - 4, axis=0)
+    first, last = int(np.argmax(kept)), kept.size - 1 - int(np.argmax(kept[::-1]))
+    return float(x[max(first - 1, 0)]), max(right + 1.0, float(x[min(last + 1, x.size - 1)]))
 
 
-def _strip_growth(mu: float, rate: float, c: float, frequency: float, y: float, window: tuple[float, float]) -> float:
-    """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x)."""
-    theta = mu * y
-    reach = math.sqrt(2 * (NATS + frequency * theta))
-    x = np.linspace(window[0] - reach, max(window[1], c * mu) + reach, 600)
-    step = float(x[1] - x[0])
-    exponent = c * _sampled_loss(mu, rate, x) - 0.5 * x * x
-    rise = frequency * np.minimum(theta, _posterior(mu, rate, x) * math.tan(theta))
+def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
+    """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x); for each y."""
+    theta = step.mu * y
+    reach = math.sqrt(2 * NATS) + math.sqrt(2 * frequency * float(theta[-1]))
+    x = np.linspace(window[0] - reach, max(window[1], min(c * step.mu, step.falling_from(c))) + reach, 400)
+    gap = float(x[1] - x[0])
+    exponent = c * step.loss(x) + step.log_density(x)
+    posterior = step.posterior(x[1:])
+    rise = frequency * np.minimum(theta[:, None], np.multiply.outer(np.tan(theta), posterior))
     # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
-    above = _log_sum(np.maximum(exponent[1:], exponent[:-1]) + rise[1:])
-    below = _log_sum(np.minimum(exponent[1:], exponent[:-1]))
-    bend = step * step * (1 + abs(c) * mu * mu / 4) / 4
-    return y * y / 2 + max(0.0, -c) * -math.log(math.cos(theta / 2)) + above - below + bend
+    top = float(np.max(exponent))
+    above = np.maximum(exponent[1:], exponent[:-1]) - top + rise
+    most = np.max(above, axis=1)
+    log_above = most + np.log(np.sum(np.exp(above - most[:, None]), axis=1))
+    log_below = math.log(float(np.sum(np.exp(np.minimum(exponent[1:], exponent[:-1]) - top))))
+    bend = gap * gap * step.bend(c) / 4
+    turned = -max(0.0, -c) * np.log(np.cos(theta / 2))
+    return np.asarray(step.strip_factor * y * y / 2 + turned + log_above - log_below + bend)
 
 
 def _log_sum(exponent: Array) -> float:
@@ -206,18 +301,15 @@ def _log_sum(exponent: Array) -> float:
     return top + math.log(float(np.sum(np.exp(exponent - top))))
 
 
-def _splits(mu: float, rate: float, c: float, x: Array, weight: Array, h: float) -> tuple[Array, Array]:
-    """For every node: the mass left of it, and the total variation of w/L', L' = mu r, right of it with its jump.
+def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:
+    """The total variation of w/L', L' = mu r: by parts, |phi(t)| is at most that over |t|.
 
-    log w and log(w/L') have second derivatives within 1 + (|c|+1) mu^2/4 of 0, so an extremum between two nodes differs
-    from the nearer of them by at most that times h^2/8: upper sums, raised by it, are at least the integral.
+    log(w/L') has a second derivative of at most B in size, so inside a cell it exceeds the larger end by a factor of
+    at most e^(B h^2/8), and what the nodes do not see of it is at most 2 (e^(B h^2/8) - 1) times the larger end.
     """
-    if mu > _LARGEST_MU:  # w/L' may still rise left of the window
-        return np.zeros(1), np.full(1, math.inf)
-    g = weight / h / (mu * _posterior(mu, rate, x))
-    bend = h * h * (1 + (abs(c) + 1) * mu * mu / 4)
-    right = np.concatenate([np.cumsum(np.abs(np.diff(g))[::-1])[::-1], [0.0]]) + g[-1] + g
-    upper = np.concatenate([weight[:1], np.maximum(weight[1:], weight[:-1])])
-    left = np.cumsum(upper) * math.exp(bend / 8)
-    left[0] = 0.0  # the whole line: what the window leaves out is in the error of the quadrature
-    return left, right * math.exp(bend / 2) * (1 + 1e-9)
+    if step.mu > _LARGEST_MU:  # w/L' may still rise left of the window
+        return math.inf
+    g = weight / (h * step.mu * posterior)
+    hidden = math.expm1(h * h * step.bend(abs(c) + 1) / 8)
+    run = np.abs(np.diff(g)) + 2 * hidden * np.maximum(g[1:], g[:-1])
+    return (float(np.sum(run)) + float(g[0] + g[-1])) * (1 + 1e-9)

@@ -1,0 +1,138 @@
+"""Curves whose every reading is certified: what an engine's answers look like from outside.
+
+An engine that can give both ends of delta, of epsilon and of f needs no curve of its own: these two ask it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from edgeworth.composition.result import ComposedCurve, with_disclosure
+from edgeworth.curves import Profile, TradeOff
+
+if TYPE_CHECKING:
+    from edgeworth.curves import Certificate
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["OPPOSITE", "AnsweredProfile", "AnsweredTradeOff", "Answers", "Direction", "Ends", "answered"]
+
+Direction: TypeAlias = Literal["forward", "backward", "both"]
+End: TypeAlias = Literal["lower", "upper", "middle"]
+
+OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "both": "both"}
+_SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
+_DISCLOSURE_ROUNDING = 4e-15
+_POINT, _SHARE = np.polynomial.legendre.leggauss(24)
+
+
+class Ends(NamedTuple):
+    """A lower and an upper end."""
+
+    lower: Array
+    upper: Array
+
+
+class Answers(Protocol):
+    """What an engine has to answer, in each direction and in both."""
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+
+    def bridge(self) -> tuple[float, float]:
+        """Upper ends of the two errors of the test at threshold 0, in order."""
+
+
+def answered(answers: Answers, total: TotalLoss, certificate: Certificate) -> ComposedCurve:
+    """The composed curve of these answers, with the masses at infinite losses put back."""
+    ends: tuple[End, ...] = ("lower", "middle", "upper")
+    lower, value, upper = (with_disclosure(AnsweredTradeOff(answers, end, "forward"), total) for end in ends)
+    disclosed = total.null_only > 0 or total.alternative_only > 0
+    return ComposedCurve(value, certificate, lower, upper, rounding=_DISCLOSURE_ROUNDING if disclosed else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredTradeOff(TradeOff):
+    """One end of the certified trade-off function, in one direction."""
+
+    answers: Answers
+    end: End
+    direction: Direction
+
+    def _evaluate(self, alpha: Array) -> Array:
+        return _pick(self.answers.tradeoff(self.direction, alpha), self.end)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both directions are enclosed."""
+        return self.direction == "both"
+
+    @property
+    def gamma(self) -> float:
+        """The area under f symmetrised, 2 (integral up to a*) - a*^2, by Gauss–Legendre in z = Phi^-1(alpha).
+
+        Below z = -8.3 the integral is smaller than Phi(-8.3) < 1e-16; the panels end where the bridge begins.
+        """
+        both, top = self.symmetrise(), self.fixed_point
+        ends = np.array([-8.3, -5.0, -3.0, -1.5, 0.0, *ndtri([self.answers.bridge()[0], top])])
+        edges = np.unique(ends[ends <= ndtri(top)])
+        half = np.diff(edges)[:, None] / 2
+        z = edges[:-1, None] + half * (_POINT + 1)
+        density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        return float(2 * np.sum(half * _SHARE * density * both(ndtr(z))) - top * top)
+
+    def inverse(self) -> TradeOff:
+        """The other direction."""
+        return AnsweredTradeOff(self.answers, self.end, OPPOSITE[self.direction])
+
+    def symmetrise(self) -> TradeOff:
+        """Both directions."""
+        return AnsweredTradeOff(self.answers, self.end, "both")
+
+    def profile(self) -> Profile:
+        """The same end of f is the other end of delta."""
+        return AnsweredProfile(self.answers, _SWAPPED[self.end], self.direction)
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredProfile(Profile):
+    """One end of the certified profile, in one direction."""
+
+    answers: Answers
+    end: End
+    direction: Direction
+
+    def _delta(self, epsilon: Array) -> Array:
+        return _pick(self.answers.delta(self.direction, epsilon), self.end)
+
+    def _reverse_delta(self, epsilon: Array) -> Array:
+        return _pick(self.answers.delta(OPPOSITE[self.direction], epsilon), self.end)
+
+    def _epsilon(self, delta: Array) -> Array:
+        return _pick(self.answers.epsilon(self.direction, delta), self.end)
+
+    def reverse(self) -> Profile:
+        """The other direction."""
+        return AnsweredProfile(self.answers, self.end, OPPOSITE[self.direction])
+
+    def tradeoff(self) -> TradeOff:
+        """The trade-off function of which this is the dual."""
+        return AnsweredTradeOff(self.answers, _SWAPPED[self.end], self.direction)
+
+
+def _pick(ends: Ends, end: End) -> Array:
+    if end == "middle":
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(ends.upper), ends.upper, 0.5 * (ends.lower + ends.upper))
+    return ends.lower if end == "lower" else ends.upper

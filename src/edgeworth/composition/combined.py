@@ -1,0 +1,122 @@
+"""Two engines behind one another: what the first leaves wide, or cannot do, the second narrows.
+
+Every bracket is true, so their intersection is.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Direction, Ends
+from edgeworth.errors import EdgeworthError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.answered import Answers
+    from edgeworth.composition.result import ComposedCurve
+    from edgeworth.curves import TradeOff
+    from edgeworth.losses.law import Array
+
+    Ask = Callable[[Answers, Array], Ends]
+
+__all__ = ["Combined", "CurveAnswers"]
+
+_WIDE = 1e-6  # a relative width above which the second engine is asked
+_MOST_WIDE = 64  # readings at a time for which that is worth its time
+#: how an engine gives up: on purpose, or because extremes overflow or leave nothing
+_GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
+
+
+class Combined:
+    """The answers of one engine, narrowed by those of another that is prepared when it is first needed."""
+
+    def __init__(self, first: Answers, second: Callable[[], Answers]) -> None:
+        self._first, self._prepare = first, second
+
+    @cached_property
+    def _second(self) -> Answers:
+        return self._prepare()
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._ask(epsilon, lambda answers, some: answers.delta(direction, some))
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._ask(delta, lambda answers, some: answers.epsilon(direction, some))
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._ask(alpha, lambda answers, some: answers.tradeoff(direction, some))
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the first engine, or of the second if the first has none."""
+        try:
+            return self._first.bridge()
+        except _GIVES_UP:
+            return self._second.bridge()
+
+    def _ask(self, argument: Array, ask: Ask) -> Ends:
+        try:
+            ends = ask(self._first, argument)
+        except _GIVES_UP:
+            return ask(self._second, argument)
+        (wide,) = np.nonzero(_is_wide(ends))
+        if not 0 < wide.size <= _MOST_WIDE:
+            return ends
+        try:
+            other = ask(self._second, argument[wide])
+        except _GIVES_UP:
+            return ends
+        lower, upper = ends.lower.copy(), ends.upper.copy()
+        lower[wide] = np.maximum(lower[wide], np.minimum(other.lower, upper[wide]))
+        upper[wide] = np.minimum(upper[wide], np.maximum(other.upper, lower[wide]))
+        return Ends(lower, upper)
+
+
+def _is_wide(ends: Ends) -> NDArray[np.bool_]:
+    known = np.isfinite(ends.upper)
+    width = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
+    return np.asarray(width > _WIDE * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper)
+
+
+class CurveAnswers:
+    """The answers of an engine that has curves for its two ends."""
+
+    def __init__(self, composed: ComposedCurve) -> None:
+        assert composed.lower is not None
+        assert composed.upper is not None
+        self._lower, self._upper = composed.lower, composed.upper
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """A lower end of f is an upper end of delta."""
+        lower, upper = self._ends(direction)
+        return Ends(np.asarray(upper.profile()(epsilon)), np.asarray(lower.profile()(epsilon)))
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """And of epsilon."""
+        lower, upper = self._ends(direction)
+        return Ends(np.asarray(upper.profile().epsilon(delta)), np.asarray(lower.profile().epsilon(delta)))
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """The curves themselves."""
+        lower, upper = self._ends(direction)
+        return Ends(np.asarray(lower(alpha)), np.asarray(upper(alpha)))
+
+    def bridge(self) -> tuple[float, float]:
+        """Where the symmetrised upper end meets the diagonal: an interval of no length."""
+        point = self._upper.symmetrise().fixed_point
+        return point, point
+
+    def _ends(self, direction: Direction) -> tuple[TradeOff, TradeOff]:
+        if direction == "both":
+            return self._lower.symmetrise(), self._upper.symmetrise()
+        if direction == "backward":
+            return self._lower.inverse(), self._upper.inverse()
+        return self._lower, self._upper

@@ -1,0 +1,117 @@
+"""The rungs: tilts at which lines are prepared, a standard deviation of the tilted law apart, from the poles outward.
+
+Three ladders: right of the pole at 1, left of the pole at 0, between the poles where there is room. Each is extended
+only as far as a reading asks, always by the same rule, so that one argument meets the same rung in every company.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import erfcx
+
+if TYPE_CHECKING:
+    from edgeworth.composition.log_moments import LogMoments
+    from edgeworth.losses.law import Array
+
+__all__ = ["Ladder", "Side"]
+
+Side: TypeAlias = Literal["left", "middle", "right"]
+
+_CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
+_APART = 1.2  # of neighbouring rungs, in standard deviations of the tilted law …
+_RATIO = 0.6  # … and relative to the distance from the pole
+_FARTHEST = 2.0  # nats that the integrand of a threshold may lose from one rung to the next
+_MOST_HALVINGS = 40
+_ROOM = 0.5  # 1/std below which lines fit between the poles
+_DEEPEST = 745.0  # nats: e^-745 is the smallest double
+_SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
+_MOST_RUNGS = 400
+
+
+class Ladder:
+    """The rungs of one side, as columns: tilt, K, K' and K'' there."""
+
+    def __init__(self, moments: LogMoments, side: Side) -> None:
+        self.side, self._moments = side, moments
+        self.outward = -1.0 if side == "left" else 1.0
+        closest = _CLOSEST * moments.width
+        self._rows: list[tuple[float, float, float, float]] = []
+        self._table: Array = np.empty((0, 4))
+        self.ended = side == "middle" and moments.width > _ROOM
+        if not self.ended:
+            self._append({"left": -closest, "middle": closest, "right": 1 + closest}[side])
+
+    @property
+    def table(self) -> Array:
+        """Rows (c, K, K', K'') from the pole outward."""
+        if len(self._table) != len(self._rows):
+            self._table = np.array(self._rows)
+        return self._table
+
+    def _append(self, c: float) -> None:
+        k, mean, variance = self._moments(np.array([c]))[0].tolist()
+        self._rows.append((c, k, mean, variance))
+
+    def _distance(self, c: float) -> float:
+        return {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
+
+    def climb(self) -> bool:
+        """One more rung; False when there is none."""
+        if self.ended:
+            return False
+        c, k, mean, variance = self._rows[-1]
+        pole = 0.0 if self.side == "left" else 1.0
+        step = 1 / (math.sqrt(variance) / _APART + 1 / (_RATIO * self._distance(c)))
+        following = c + self.outward * step
+        least, greatest = self._moments.steepest
+        deep = self.side != "middle" and (c - pole) * mean - k > _DEEPEST
+        shrunk = variance * self._moments.width**2 < _SHRUNK
+        beyond = following > 1 - _CLOSEST * self._moments.width if self.side == "middle" else False
+        if deep or shrunk or beyond or not least < following < greatest or len(self._rows) > _MOST_RUNGS:
+            self.ended = True
+            return False
+        # At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
+        for _ in range(_MOST_HALVINGS):
+            self._append(following)
+            gap = self._rows[-1][1] - k - (following - c) * mean
+            if gap < _FARTHEST or not math.isfinite(gap) or abs(following - c) < 1e-9 * abs(c):
+                break
+            self._rows.pop()
+            following = c + (following - c) / 2
+        if not math.isfinite(self._rows[-1][1]):  # the nodes do not reach that far
+            self._rows.pop()
+            self.ended = True
+        return not self.ended
+
+    def reach(self, threshold: float) -> None:
+        """Climb until the saddle point of the threshold lies between two rungs, poles included, or the ladder ends.
+
+        One rung more than that: which rung serves a threshold must not depend on how far others have climbed.
+        """
+        while not self.ended and self._centre(*self._rows[-1][:3]) <= self.outward * threshold:
+            self.climb()
+        if not self.ended and (len(self._rows) < 2 or self._centre(*self._rows[-2][:3]) <= self.outward * threshold):
+            self.climb()
+
+    def _centre(self, c: float, _: float, mean: float) -> float:
+        """The threshold, outward, whose integrand has its saddle point at c when both poles count."""
+        return self.outward * mean - 1 / abs(c) - 1 / abs(c - 1)
+
+    def reach_depth(self, log_value: float) -> None:
+        """Climb until the profile at the last rung's own threshold has fallen below e^log_value, or the ladder ends."""
+        while not self.ended and self._log_profile_at(*self._rows[-1]) > log_value:
+            self.climb()
+
+    def log_profile(self) -> Array:
+        """Log delta(K'(c)) (backward on the left: log delta'(-K'(c))) at each rung by the leading saddle-point term."""
+        return np.array([self._log_profile_at(*row) for row in self._rows])
+
+    def _log_profile_at(self, c: float, k: float, mean: float, variance: float) -> float:
+        spread = math.sqrt(variance / 2)
+        near, far = (c - 1, c) if self.side == "right" else (-c, 1 - c)
+        log_front = k + (1 - c) * mean if self.side == "right" else k - c * mean
+        gap = float(erfcx(near * spread)) - float(erfcx(far * spread))
+        return log_front + math.log(max(0.5 * gap, 1e-300))

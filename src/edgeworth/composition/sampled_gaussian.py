@@ -1,0 +1,179 @@
+"""A step of noisy SGD as the line integral sees it, whole or with its farthest outcomes dropped.
+
+L(x) = log(1 - p + p e^(mu x - mu^2/2)), x ~ N(0, 1) under P. At a tiny rate a tilt that is right for the bulk of T can
+put most of its weight on outcomes x so far out that they hardly ever happen. Dropping them is sound: if outcome x is
+kept with probability chi(x), independently of everything, the measures chi P and chi Q of the kept runs have the
+same loss, and
+
+    v(kept) <= v <= v(kept) + n * (dropped mass of one step)
+
+for every v that counts outcomes: delta, P[T > t], Q[T <= t] and their mirror images. chi(x) = Phi((X - x)/s) is smooth
+enough for the trapezoidal rule: |chi(x + iy)| <= e^(y^2/(2 s^2)) chi(x), and (log chi)'' lies in [-1/s^2, 0].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss
+from edgeworth.losses.law import Nodes
+
+if TYPE_CHECKING:
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["SampledGaussian", "Step", "Steps", "log_dropped"]
+
+_SOFTNESS = 0.15  # s: the width over which the cut falls
+_STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
+_LOG_ROOT = 0.5 * math.log(2 * math.pi)
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """Gaussian noise of mu = 1/sigma, sampled at a rate, its outcomes beyond about `cut` dropped."""
+
+    whole: SampledLoss
+    mu: float
+    rate: float
+    cut: float = math.inf
+
+    @property
+    def steepest(self) -> tuple[float, float]:
+        """Those of the loss; after a cut, the tilts whose mass stays near it."""
+        if math.isinf(self.cut):
+            return self.whole.steepest
+        return max(self.whole.steepest[0], -1e4 / self.mu), _STEEPEST / (self.mu * _SOFTNESS**2)
+
+    @cached_property
+    def log_dropped(self) -> tuple[float, float]:
+        """Logs of the dropped masses under P and Q: E[Phi((x - X)/s)] = Phi((mean - X)/sqrt(1 + s^2))."""
+        return log_dropped(self.mu, self.rate, self.cut)
+
+    @property
+    def strip_factor(self) -> float:
+        """|w(x + iy)| grows by e^(y^2/2) for the density, and by e^(y^2/(2 s^2)) for the cut."""
+        return 1.0 if math.isinf(self.cut) else 1 + 1 / _SOFTNESS**2
+
+    def bend(self, c: float) -> float:
+        """At least |(log w)''|."""
+        return self.strip_factor + abs(c) * self.mu**2 / 4
+
+    def falling_from(self, c: float) -> float:
+        """From here on log w falls with slope -1 at least."""
+        peak = max(c, 0.0) * self.mu + 1
+        if peak <= self.cut:
+            return peak
+        stiff = 1 / _SOFTNESS**2  # for x > X: (log chi)' <= -(x - X)/s^2
+        return (peak + self.cut * stiff) / (1 + stiff)
+
+    def log_density(self, x: Array) -> Array:
+        """log(phi(x) chi(x))."""
+        log_phi = -0.5 * x * x - _LOG_ROOT
+        return log_phi if math.isinf(self.cut) else log_phi + log_ndtr((self.cut - x) / _SOFTNESS)
+
+    def cut_density(self, x: Array) -> Array:
+        """The density of a hard cut at X + s Z, relative to chi: E[w(X + sZ)] is the integral of w chi times this."""
+        if math.isinf(self.cut):
+            return np.zeros(x.size)
+        z = (self.cut - x) / _SOFTNESS
+        return np.asarray(np.exp(-0.5 * z * z - _LOG_ROOT - log_ndtr(z)) / _SOFTNESS)
+
+    def posterior(self, x: Array) -> Array:
+        """r(x) = L'(x)/mu."""
+        odds = (1 - self.rate) / self.rate * np.exp(np.clip(self.mu * self.mu / 2 - self.mu * x, -680, 680))
+        return np.asarray(1.0 / (1.0 + odds))
+
+    def loss(self, x: Array) -> Array:
+        """L = log(1 - p + p e^(mu x - mu^2/2)), accurate where it is small and where it is large."""
+        base = self.mu * x - self.mu * self.mu / 2
+        if base[-1] <= 40.0:
+            return np.asarray(np.log1p(self.rate * np.expm1(base)))
+        small = np.log1p(self.rate * np.expm1(np.minimum(base, 40.0)))
+        rest = (1 - self.rate) / self.rate * np.exp(-np.maximum(base, 40.0))
+        return np.where(base <= 40.0, small, base + math.log(self.rate) + rest)
+
+    def nodes(self, tilt: tuple[float, float]) -> Nodes:
+        """A quadrature for the laws tilted by these, as `PrivacyLoss.nodes`."""
+        if math.isinf(self.cut):
+            return self.whole.nodes(tilt)
+        peak = max(1.0, tilt[1]) * self.mu + 1
+        left = min(0.0, tilt[0] * self.mu) - 10.5
+        right = min(peak + 10.5, max(self.falling_from(tilt[1]), self.cut) + 10.5 * _SOFTNESS)
+        h = min(0.08, 0.25 / self.mu)  # e^(-2 pi^2 s^2/h^2) and e^(-2 pi^2/(mu h)) are below 1e-30
+        x = h * np.arange(math.floor(max(left, -60.0) / h), math.ceil(right / h) + 1, dtype=np.float64)
+        return Nodes(self.loss(x), self.log_density(x) + math.log(h))
+
+
+Step: TypeAlias = PrivacyLoss | SampledGaussian
+
+
+class Steps(NamedTuple):
+    """A total loss in the form in which the line integral reads it."""
+
+    gaussian: float
+    """The variance of all plain Gaussian steps together."""
+    others: tuple[tuple[Step, int], ...]
+    steepest: tuple[float, float]
+    """The tilts that every step can afford."""
+    dropped: tuple[float, float]
+    """At least the mass of the runs that were dropped, under P and under Q."""
+
+    @classmethod
+    def of(cls, total: TotalLoss, log_dropped: float = -math.inf) -> Steps:
+        """The steps of a total; samples of Gaussian noise drop outcomes of at most this log mass, all together."""
+        gaussian = math.fsum(n * loss.mu**2 for loss, n in total.parts if isinstance(loss, GaussianLoss))
+        kept = [(loss, n) for loss, n in total.parts if not isinstance(loss, GaussianLoss)]
+        steps = float(sum(n for _, n in kept))
+        others = tuple((_as_step(loss, log_dropped - math.log(steps)), n) for loss, n in kept)
+        limits = [step.steepest for step, _ in others]
+        steepest = (
+            max((low for low, _ in limits), default=-math.inf),
+            min((high for _, high in limits), default=math.inf),
+        )
+        cuts = [(step.log_dropped, n) for step, n in others if isinstance(step, SampledGaussian)]
+        null, alternative = (
+            math.fsum(math.exp(math.log(n) + logs[side]) for logs, n in cuts) * (1 + 1e-11) for side in (0, 1)
+        )
+        atoms = 0.0 if gaussian > 0 or cuts else _runs_of_atoms(kept)
+        return cls(gaussian, others, steepest, (null + atoms, alternative + atoms))
+
+
+def _runs_of_atoms(parts: list[tuple[PrivacyLoss, int]]) -> float:
+    """The mass of the runs in which every step is an atom, under P as under Q, where nothing smooths them.
+
+    (1 + e^-theta)/2 for Laplace noise, 1 for what has nothing but atoms: a line reads the law without these runs.
+    """
+    shares = [(loss.theta if isinstance(loss, LaplaceLoss) else 0.0, n) for loss, n in parts]
+    return math.exp(math.fsum(n * math.log1p(math.expm1(-theta) / 2) for theta, n in shares)) * (1 + 1e-9)
+
+
+def _as_step(loss: PrivacyLoss, log_dropped: float) -> Step:
+    """The loss, or its form with outcomes of Q-mass e^log_dropped dropped."""
+    if not (isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)):
+        return loss
+    mu, rate = loss.base.mu, loss.rate
+    cut = math.inf if math.isinf(log_dropped) else _cut(mu, rate, log_dropped)
+    return SampledGaussian(loss, mu, rate, cut)
+
+
+def log_dropped(mu: float, rate: float, cut: float) -> tuple[float, float]:
+    """Logs of the masses that a cut drops, under P and under Q."""
+    wide = math.sqrt(1 + _SOFTNESS**2)
+    null, shifted = log_ndtr([-cut / wide, (mu - cut) / wide]).tolist()
+    return null, float(np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
+
+
+def _cut(mu: float, rate: float, most: float) -> float:
+    """A cut that drops at most e^most under Q."""
+    low, high = 0.0, mu + 2 * math.sqrt(-2 * most) + 10
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if log_dropped(mu, rate, middle)[1] < most else (middle, high)
+    return high

@@ -1,0 +1,128 @@
+"""The cells of one step: masses and means are kept, and every share is accurate relative to itself."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import edgeworth as ew
+from edgeworth.composition.cells import cells, period
+from edgeworth.errors import Unsupported
+from edgeworth.losses import DensityPairLoss, GaussianLoss, privacy_loss
+
+LOSSES = {
+    "gaussian": (ew.Gaussian(1.0), 1e-2, (-9.0, 9.0)),
+    "laplace": (ew.Laplace(0.7), 0.013, (-9.0, 9.0)),
+    "sampled gaussian": (ew.PoissonSampled(ew.Gaussian(0.8), 0.05), 1e-3, (-9.0, 9.0)),
+    "coarse sample": (ew.PoissonSampled(ew.Gaussian(1.0), 1e-4), 1e-3, (-9.0, 9.0)),
+    "faint sample": (ew.PoissonSampled(ew.Gaussian(50.0), 0.2), 1e-4, (-9.0, 0.1)),
+    "sampled laplace": (ew.PoissonSampled(ew.Laplace(0.5), 0.1), 1e-3, (-9.0, 9.0)),
+    "replaced": (ew.PoissonSampled(ew.Gaussian(1.0), 0.1, adjacency="replace"), 1e-3, (-4.0, 5.0)),
+    "response": (ew.RandomizedResponse(0.3), 0.6 / 64, (-9.0, 9.0)),
+    "response off the points": (ew.RandomizedResponse(0.3), 0.0071, (-9.0, 9.0)),
+    "discrete": (ew.DiscreteGaussian(scale=3.0, sensitivity=2), 2 / 9, (-9.0, 9.0)),
+    "sampled discrete": (ew.PoissonSampled(ew.DiscreteLaplace(scale=2.0, sensitivity=3), 0.3), 1e-3, (-9.0, 9.0)),
+}
+
+
+def totals(made):
+    """P- and Q-mass of everything, inside and outside."""
+    points = made.points
+    logs = np.concatenate([made.log_left, made.log_right, made.log_atoms])
+    place = np.concatenate([points[:-1], points[1:], points])
+    return (
+        math.fsum([*np.exp(logs), made.below[0], made.above[0]]),
+        math.fsum([*np.exp(logs + place), made.below[1], made.above[1]]),
+    )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_mass_and_mean_are_kept(name):
+    mechanism, h, reach = LOSSES[name]
+    null, alternative = totals(cells(privacy_loss(mechanism), h, reach))
+    assert null == pytest.approx(1.0, rel=2e-14, abs=0)
+    assert alternative == pytest.approx(1.0, rel=2e-14, abs=0)
+
+
+@given(
+    sigma=st.floats(0.2, 100.0), rate=st.floats(1e-6, 0.999), steps=st.integers(1, 400), reach=st.floats(0.001, 30.0)
+)
+def test_samples_keep_mass_and_mean_at_every_step(sigma, rate, steps, reach):
+    made = cells(privacy_loss(ew.PoissonSampled(ew.Gaussian(sigma), rate)), reach / steps, (-math.inf, reach))
+    null, alternative = totals(made)
+    assert null == pytest.approx(1.0, rel=1e-12, abs=0)
+    assert alternative == pytest.approx(1.0, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "h"), [(1.0, 0.1, 1e-3), (0.5, 1e-3, 1e-5), (20.0, 0.3, 1e-3)])
+def test_shares_of_a_sample_to_many_digits(sigma, rate, h):
+    made = cells(privacy_loss(ew.PoissonSampled(ew.Gaussian(sigma), rate)), h, (-1.0, 300 * h))
+    with mpmath.workdps(120):
+        mu, p, offset = 1 / mpmath.mpf(sigma), mpmath.mpf(rate), mpmath.log1p(-mpmath.mpf(rate))
+
+        def x_of(k):
+            return mpmath.log((mpmath.exp(offset + k * mpmath.mpf(h)) - 1 + p) / p) / mu + mu / 2 if k else -mpmath.inf
+
+        for k in (0, 1, 7, 40, made.log_left.size - 1):
+            low, high = mpmath.exp(offset + k * mpmath.mpf(h)), mpmath.exp(offset + (k + 1) * mpmath.mpf(h))
+            start, end = x_of(k), x_of(k + 1)
+            null = mpmath.ncdf(end) - mpmath.ncdf(start)
+            alternative = (1 - p) * null + p * (mpmath.ncdf(end - mu) - mpmath.ncdf(start - mu))
+            right = (alternative - low * null) / (high - low)
+            for computed, exact in ((made.log_right[k], right), (made.log_left[k], null - right)):
+                # a logarithm of -8000 has an ulp of 1e-12; masses that small count for nothing
+                assert computed == pytest.approx(float(mpmath.log(exact)), abs=made.error + 4e-16 * abs(computed))
+
+
+@pytest.mark.parametrize("place", [0.3, 2.0, 7.0])
+def test_what_lies_outside_by_forty_digits(place):
+    made = cells(privacy_loss(ew.PoissonSampled(ew.Gaussian(1.0), 0.01)), place / 1000, (-1.0, place))
+    with mpmath.workdps(40):
+        end, p = mpmath.mpf(made.offset) + made.last * mpmath.mpf(made.h), mpmath.mpf(0.01)
+        x = mpmath.log((mpmath.exp(end) - 1 + p) / p) + mpmath.mpf(1) / 2
+        null, alternative = mpmath.ncdf(-x), (1 - p) * mpmath.ncdf(-x) + p * mpmath.ncdf(1 - x)
+        truth = null, alternative, alternative - mpmath.exp(end) * null
+        for computed, exact in zip(made.above, truth, strict=True):
+            assert computed == pytest.approx(float(exact), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "place"), [(10.0, 0.01, -0.005), (1.0, 0.1, -0.05), (20.0, 0.5, -0.2)])
+def test_what_lies_left_of_the_range_of_a_sample_by_forty_digits(sigma, rate, place):
+    made = cells(privacy_loss(ew.PoissonSampled(ew.Gaussian(sigma), rate)), -math.log1p(-rate) / 1000, (place, 1.0))
+    with mpmath.workdps(40):
+        end, p, mu = mpmath.mpf(made.points[0]), mpmath.mpf(rate), 1 / mpmath.mpf(sigma)
+        x = mpmath.log((mpmath.expm1(end) + p) / p) / mu + mu / 2
+        null = mpmath.ncdf(x)
+        alternative = (1 - p) * null + p * mpmath.ncdf(x - mu)
+        truth = null, alternative, null - mpmath.exp(-end) * alternative
+        for computed, exact in zip(made.below, truth, strict=True):
+            assert computed == pytest.approx(float(exact), rel=1e-11, abs=0)
+
+
+def test_atoms_on_points_stay_there():
+    made = cells(privacy_loss(ew.Laplace(2.0)), 1.0 / 128, (-9.0, 9.0))
+    assert np.flatnonzero(np.isfinite(made.log_atoms)).tolist() == [0, 128]
+    assert made.log_atoms[[0, -1]] == pytest.approx([-math.log(2), -0.5 - math.log(2)], rel=1e-15)
+    response = cells(privacy_loss(ew.RandomizedResponse(1.0)), 0.5, (-9.0, 9.0))
+    assert not np.isfinite(response.log_left).any()
+    assert np.flatnonzero(np.isfinite(response.log_atoms)).tolist() == [0, 4]
+
+
+def test_the_length_that_steps_must_divide():
+    assert period(privacy_loss(ew.Laplace(2.0))) == 1.0
+    assert period(privacy_loss(ew.RandomizedResponse(0.25))) == 0.5
+    assert period(privacy_loss(ew.Gaussian(1.0))) is None
+
+
+def test_laws_without_cells_are_refused():
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
+    with pytest.raises(Unsupported, match=r'^method="lattice" knows no cells for DensityPairLoss; use method="auto", '):
+        cells(DensityPairLoss(stats.norm(0, 1), stats.norm(1, 1)), 0.1, (-1.0, 1.0))
+    with pytest.raises(
+        Unsupported, match=r'^method="lattice" resolves Gaussian noise up to mu = 30, here mu = 40; use '
+    ):
+        cells(GaussianLoss(40.0), 0.1, (-1.0, 1.0))

@@ -1,0 +1,92 @@
+"""Two engines behind one another: narrower than either, and an answer where one gives up."""
+
+import numpy as np
+import pytest
+
+import edgeworth as ew
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.recursion import compose
+from edgeworth.errors import ComputationFailed
+from edgeworth.losses import TotalLoss
+
+
+class Fixed:
+    """Answers with the same two ends to every question."""
+
+    def __init__(self, lower, upper):
+        self.ends = lower, upper
+
+    def delta(self, direction, argument):
+        assert direction == "forward"
+        return Ends(*(np.full(argument.size, end) for end in self.ends))
+
+    epsilon = tradeoff = delta
+
+    def bridge(self):
+        return self.ends
+
+
+class Broken:
+    """An engine that gives up."""
+
+    def delta(self, direction, argument):
+        raise ComputationFailed(f"nothing for {direction} and {argument}")
+
+    epsilon = tradeoff = delta
+
+    def bridge(self):
+        raise ComputationFailed("no bridge")
+
+
+ASKED = np.array([0.1, 0.2])
+
+
+@pytest.mark.parametrize("what", ["delta", "epsilon", "tradeoff"])
+def test_wide_answers_are_intersected(what):
+    ends = getattr(Combined(Fixed(0.1, 0.5), lambda: Fixed(0.3, 0.7)), what)("forward", ASKED)
+    assert (ends.lower.tolist(), ends.upper.tolist()) == ([0.3, 0.3], [0.5, 0.5])
+
+
+def test_narrow_answers_ask_no_one_else():
+    def never():
+        raise AssertionError("not to be prepared")
+
+    ends = Combined(Fixed(0.5, 0.5 + 1e-9), never).delta("forward", ASKED)
+    assert ends.lower.tolist() == [0.5, 0.5]
+
+
+def test_an_engine_that_gives_up_gives_way_on_either_side():
+    assert Combined(Broken(), lambda: Fixed(0.1, 0.2)).epsilon("forward", ASKED).upper.tolist() == [0.2, 0.2]
+    assert Combined(Fixed(0.1, 0.2), Broken).epsilon("forward", ASKED).upper.tolist() == [0.2, 0.2]
+    assert Combined(Broken(), lambda: Fixed(0.1, 0.2)).bridge() == (0.1, 0.2)
+
+
+def test_what_nobody_can_answer_is_an_error():
+    with pytest.raises(ComputationFailed):
+        Combined(Broken(), Broken).delta("forward", ASKED)
+
+
+def test_curves_answer_like_an_engine():
+    mechanism = ew.RandomizedResponse(0.7) ** 3
+    answers = CurveAnswers(compose(TotalLoss.of(mechanism)))
+    exact = ew.account(mechanism)
+    for direction in ("forward", "backward", "both"):
+        at = ew.account(mechanism, direction=direction)
+        for what, argument in (("delta", 0.4), ("epsilon", 0.05), ("tradeoff", 0.2)):
+            ends = getattr(answers, what)(direction, np.array([argument]))
+            truth = getattr(at, what)(argument).value
+            assert ends.lower[0] <= truth * (1 + 1e-12)
+            assert ends.upper[0] >= truth * (1 - 1e-12)
+    least, greatest = answers.bridge()
+    assert least == greatest >= exact.curve.fixed_point * (1 - 1e-12)
+
+
+def test_auto_narrows_what_the_line_leaves_wide():
+    """Here the tilted law splits in two, and the line alone gives three digits of epsilon."""
+    mechanism = ew.PoissonSampled(ew.Gaussian(1.992), rate=2.31e-3) ** 237
+    line = ew.account(mechanism, method="contour", direction="forward").epsilon(2.2e-24)
+    both = ew.account(mechanism, direction="forward").epsilon(2.2e-24)
+    assert line.upper - line.lower > 1e-5 * line.upper
+    assert line.lower <= both.lower <= both.upper <= line.upper
+    assert both.upper - both.lower < 0.2 * (line.upper - line.lower)

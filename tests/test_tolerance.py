@@ -1,0 +1,45 @@
+"""A tolerance buys a width or an error that carries the best bracket."""
+
+import numpy as np
+import pytest
+
+import edgeworth as ew
+
+
+def training():
+    return ew.PoissonSampled(ew.Gaussian(0.8), rate=256 / 50_000) ** 5_000
+
+
+def test_a_tolerance_that_is_met_changes_nothing():
+    asked, plain = ew.account(training(), tolerance=1e-9), ew.account(training())
+    assert asked.epsilon(delta=1e-5).upper == plain.epsilon(delta=1e-5).upper
+    assert np.array_equal(asked.tradeoff([0.01, 0.1]).lower, plain.tradeoff([0.01, 0.1]).lower)
+
+
+def test_a_tolerance_that_is_missed_raises_with_the_best_bracket():
+    account = ew.account(training(), tolerance=1e-17)
+    with pytest.raises(
+        ew.ToleranceMissed, match=r"^tolerance=1e-17 is not met: the bracket of method='contour'"
+    ) as missed:
+        account.epsilon(delta=1e-5)
+    best = ew.account(training()).epsilon(delta=1e-5)
+    assert (missed.value.bracket.lower, missed.value.bracket.upper) == (best.lower, best.upper)
+
+
+def test_an_exact_end_meets_every_tolerance():
+    account = ew.account(ew.Laplace(scale=2.0), tolerance=1e-15)
+    assert account.epsilon(delta=1.0).upper == 0.0
+
+
+def test_an_estimate_cannot_be_given_a_tolerance():
+    with pytest.raises(ew.NotCertified) as refused:
+        ew.account(training(), method="clt", tolerance=1e-3)
+    assert str(refused.value) == (
+        "tolerance=0.001 asks for a guarantee, and method='clt' is an estimate here; use method=\"auto\""
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
+def test_a_tolerance_has_to_be_positive(value):
+    with pytest.raises(ew.InvalidArgument, match=f"^tolerance={value!r}"):
+        ew.account(training(), tolerance=value)
