@@ -1,46 +1,107 @@
-"""Run every measurement, print the tables, and write them as JSON: `make bench`."""
+"""Run every measurement, print the tables, write JSON and a picture: `make bench`."""
 
 from __future__ import annotations
 
-import json
+import argparse
+import os
 import platform
+import shlex
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
-import edgeworth as ew
-from benchmarks import certified, expansions
+from benchmarks import picture, tables
+from benchmarks.cases import CASES, ESTIMATED_TOO, LONG_AS_SHORT, Case
+from benchmarks.expansions import CURVES
+from benchmarks.measure import LONG_ENOUGH, TIME_LIMIT, Row, measure
+from benchmarks.packages import BY_NAME, ESTIMATES, OURS, PEERS, Package
+from benchmarks.results import Results
+from edgeworth.cli.progress import reporter
 
-OUT = Path("out/bench.json")
+OUT = Path("out")
+NOTES = f"""Every time is of a cold account; imports and the first use of NumPy and SciPy are not counted.
+first: from building the accountant to its epsilon. second: another delta of the same account.
+MB: most memory beyond the imports. Time limit {TIME_LIMIT:g} s; what takes {LONG_ENOUGH:g} s is not repeated.
+FALSE: the truth is certainly outside of what the package claims."""
+
+Job = tuple[tuple[Package, ...], Case, int]
 
 
-def show(title: str, rows: list[dict]) -> None:
-    """One table, its columns those of the first row."""
-    table = Table(title=title, title_justify="left")
+def jobs(part: str) -> list[Job]:
+    """Which packages answer which cases; with a part of a title, only the cases that have it."""
+    found: list[Job] = [((OURS, *PEERS, *ESTIMATES), case, 0) for case in CASES]
+    found += [((OURS, *ESTIMATES), case, 0) for case in ESTIMATED_TOO]
+    found.append(((OURS,), LONG_AS_SHORT, 0))
+    found += [((package,), case, points) for package, case, points in CURVES]
+    return [job for job in found if part in job[1].title]
+
+
+def command(part: str, runs: int | None) -> str:
+    """What gives the same rows again; `make bench` is everything."""
+    chosen = [*(["--case", part] if part else []), *(["--runs", str(runs)] if runs else [])]
+    return shlex.join(["python", "-m", "benchmarks", *chosen]) if chosen else "make bench"
+
+
+def run(part: str, runs: int | None) -> Results:
+    """All measurements in one go."""
+    rows: list[Row] = []
+    load = 0.0  # the highest: times that others disturbed must not look undisturbed
+    todo = jobs(part)
+    with reporter("Benchmarks") as report:
+        for done, (packages, case, points) in enumerate(todo):
+            report(f"{case.title}: {', '.join(package.name for package in packages)}", done, len(todo))
+            rows += measure(packages, case, points=points, runs=runs)
+            load = max(load, os.getloadavg()[0])
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load up to {load:.1f}, Python {platform.python_version()}"
+    about = {
+        name: {"version": version(package.distribution), "settings": package.settings}
+        for name, package in BY_NAME.items()
+    }
+    return Results(datetime.now(UTC).date().isoformat(), command(part, runs), machine, about, tuple(rows))
+
+
+def show(title: str, rows: tables.Table) -> None:
+    """One table, its columns those of the first row; a line between cases."""
+    if not rows:
+        return
+    first = next(iter(rows[0]))
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for column in rows[0]:
-        table.add_column(column, justify="left" if column == "case" else "right")
-    for row in rows:
-        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(width=140).print(table)
+        table.add_column(
+            column, justify="left" if column in {first, "package", "by"} else "right", no_wrap=column != "within 1 %"
+        )
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        last = following is None or [*following.values()][:2] != [*row.values()][:2]
+        table.add_row(*row.values(), end_section=last and "package" in row)
+    Console(width=190).print(table)
 
 
 def main() -> None:
-    """All measurements in one go."""
-    tables = {
-        "Edgeworth curves against a plain root-finding loop": expansions.curves(),
-        "The reference of the paper's largest experiment": expansions.reference(),
-        "Certified epsilon: bracket, relative width, cold and second reading": certified.epsilons(),
-        "How far the constant-time formulas are from the certified epsilon": certified.estimates(),
-    }
-    for title, rows in tables.items():
-        show(title, rows)
-    machine = f"{platform.machine()}, Python {platform.python_version()}"
-    stamp = {"edgeworth": ew.__version__, "date": datetime.now(UTC).date().isoformat(), "machine": machine}
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps({**stamp, "tables": tables}, indent=1))
-    print(f"{machine}; written to {OUT}")
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--case", default="", help="only cases with this text in their title")
+    parser.add_argument("--runs", type=int, help="fresh processes for each time")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder for bench.json and bench.png")
+    chosen = parser.parse_args()
+    results = run(chosen.case, chosen.runs)
+    show("Epsilon, by every package", tables.comparison(results))
+    show(
+        f"Estimates: relative error of epsilon, time, and which are within {tables.GOOD_ENOUGH:.0%}",
+        tables.estimates(results),
+    )
+    show("Whole trade-off functions", tables.curves(results))
+    show("What is promised", tables.promises(results))
+    for name, about in results.packages.items():
+        print(f"{name} {about['version']}: {about['settings']}")
+    print(f"\n{NOTES}\n\n`{results.command}`, {results.repeated}, {results.date}, {results.machine}")
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    (chosen.out / "bench.json").write_text(results.to_json(), encoding="utf-8")
+    picture.draw(results, chosen.out / "bench.png")
+    print(f"Written: {chosen.out / 'bench.json'}, {chosen.out / 'bench.png'}")
 
 
 if __name__ == "__main__":

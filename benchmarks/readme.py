@@ -1,50 +1,125 @@
-"""Put the figures of the last `make bench` into the README, between its markers."""
+"""Put the last `make bench` into the README, and keep its JSON and its picture beside this file.
+
+The README then says what benchmarks/results.json says, and a test holds the two together.
+"""
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from benchmarks import tables
+from benchmarks.cases import CASES, ESTIMATED_TOO
+from benchmarks.expansions import ALPHAS, FEW_ALPHAS, GROWING, LARGEST
+from benchmarks.measure import LONG_ENOUGH
+from benchmarks.packages import BY_NAME, ESTIMATES, OURS, PEERS, PLAIN_LOOP
+from benchmarks.results import Results
+
+if TYPE_CHECKING:
+    from benchmarks.measure import Row
+
+HERE = Path(__file__).parent
+README, KEPT, PICTURE = HERE.parent / "README.md", HERE / "results.json", HERE / "results.png"
 START, END = "<!-- printed by make bench -->", "<!-- end of make bench -->"
 
 
-def table(rows: list[dict], columns: dict[str, str]) -> str:
-    """The rows as a Markdown table; `columns` gives each column's heading and the format of its cells."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in rows:
-        cells = [f"{row[name]:{layout}}" for name, layout in columns.items()]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def markdown(rows: tables.Table) -> str:
+    """The rows as a Markdown table."""
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    return "\n".join([*lines, *("| " + " | ".join(row.values()) + " |" for row in rows)])
 
 
-def section(results: dict) -> str:
+def cell(results: Results, row: Row | None) -> str:
+    """The time of a peer, and how far its upper end is from the truth."""
+    if row is None or row.status:
+        return row.status.partition(":")[0] if row else ""  # of an error its name
+    excess = results.excess(row)
+    gap = "" if excess is None else f"{excess:+.0e}"
+    return f"{tables.duration(row.first)}, " + (f"**{gap}**" if results.false_claim(row) else gap)
+
+
+def comparison(results: Results) -> tables.Table:
+    """One line a case: the certified bracket, its time, and every peer."""
+    table = []
+    for case in CASES:
+        ours = results.find(case, OURS)
+        if not case.shown or ours is None:
+            continue
+        entry = {"case": case.name, "delta": f"{case.delta:.0e}"}
+        if ours.status:
+            entry |= {"epsilon": ours.status, "width": "", OURS.name: ""}
+        else:
+            width = f"{ours.upper - ours.lower:.0e}"
+            entry |= {"epsilon": f"{ours.lower:.8g}", "width": width, OURS.name: tables.duration(ours.first)}
+        table.append(entry | {peer.name: cell(results, results.find(case, peer)) for peer in PEERS})
+    return table
+
+
+def estimates(results: Results) -> tables.Table:
+    """The estimates on the same cases."""
+    titles = {(case.name, f"{case.delta:.0e}") for case in (*CASES, *ESTIMATED_TOO) if case.shown}
+    return [row for row in tables.estimates(results) if (row["case"], row["delta"]) in titles]
+
+
+def curves(results: Results) -> str:
+    """What is said of whole trade-off functions."""
+    expansion = BY_NAME["edgeworth 2"]
+    loop, short, long, reference = (
+        tables.duration(row.first if row else None)
+        for row in (
+            results.find(GROWING[0], PLAIN_LOOP, points=ALPHAS),
+            results.find(GROWING[0], expansion, points=ALPHAS),
+            results.find(GROWING[-1], expansion, points=ALPHAS),
+            results.find(LARGEST, OURS, points=FEW_ALPHAS),
+        )
+    )
+    return f"""A whole Edgeworth curve ({ALPHAS} alphas, cumulants included, cold) takes {short} at n = 1e3 and {long}
+at n = 1e9; a loop with a root finder over the same alphas takes {loop}. The reference for the paper's noisy SGD at
+n = 500, which took its recursion 14 212 s, takes {reference} at {FEW_ALPHAS} alphas, certified."""
+
+
+def section(results: Results) -> str:
     """What the README says of the measurements."""
-    curves, reference, epsilons, estimates = results["tables"].values()
-    loop, first, *_, last = (1e3 * row["seconds"] for row in curves)
-    errors = dict.fromkeys(("clt", "edgeworth 2", "edgeworth 4", "saddlepoint 2", "saddlepoint 4"), "")
-    return f"""{results["date"]}, {results["machine"]}, shared; times are of the first reading of an account.
+    names = ", ".join(
+        f"{peer.name} {results.packages[peer.name]['version']} ({results.packages[peer.name]['settings']})"
+        for peer in PEERS
+    )
+    methods = ", ".join(f"`{estimate.name}`" for estimate in ESTIMATES)
+    return f"""`{results.command}`, {results.date}, {results.machine}. Peers: {names}.
 
-Certified epsilon by `method="auto"`, with the relative width of its bracket:
+Epsilon: the lower end of the certified bracket, its width, and the time of a cold first reading
+({results.repeated}; what takes {LONG_ENOUGH:g} s is not repeated).
+With each peer's time stands how far its upper end is from the truth; in bold, where it is below the truth, so that
+it promises too much.
 
-{table(epsilons, {"case": "", "delta": ".0e", "lower": "", "relative width": ".0e", "first ms": ".0f"})}
+{markdown(comparison(results))}
 
-How far the estimates are from it, relatively; a minus means that they promise too much:
+![Width of the answer against time](benchmarks/results.png)
 
-{table(estimates, {"case": "", "delta": ".0e", **errors})}
+{markdown(tables.promises(results))}
 
-A whole Edgeworth curve (1000 alphas, cumulants included, cold) takes {first:.0f} ms at n = 1e3 and
-{last:.0f} ms at n = 1e9; a loop with a root finder over the same alphas takes {loop:.0f} ms. The reference for the
-paper's noisy SGD at n = 500, which took its recursion 14 212 s, takes {reference[0]["seconds"]:.1f} s at 99 alphas."""
+Estimates ({methods}): relative error of epsilon, and time. A minus promises too much.
+
+{markdown(estimates(results))}
+
+{curves(results)}"""
 
 
-def write(results: Path, readme: Path) -> None:
-    """Replace what stands between the markers."""
-    text = readme.read_text(encoding="utf-8")
+def fill(text: str, results: Results) -> str:
+    """The text with the section between its markers."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    middle = section(json.loads(results.read_text(encoding="utf-8")))
-    readme.write_text(f"{before}{START}\n{middle}\n{END}{after}", encoding="utf-8")
+    return f"{before}{START}\n{section(results)}\n{END}{after}"
+
+
+def main(out: Path = Path("out")) -> None:
+    """Keep the results of the last run, and fill the README from them."""
+    results = Results.from_json((out / "bench.json").read_text(encoding="utf-8"))
+    shutil.copy(out / "bench.json", KEPT)
+    shutil.copy(out / "bench.png", PICTURE)
+    README.write_text(fill(README.read_text(encoding="utf-8"), results), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    write(Path("out/bench.json"), Path("README.md"))
+    main()
