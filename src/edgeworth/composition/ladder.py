@@ -21,9 +21,9 @@ __all__ = ["Ladder", "Side"]
 Side: TypeAlias = Literal["left", "middle", "right"]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
-_APART = 1.2  # of neighbouring rungs, in standard deviations of the tilted law …
-_RATIO = 0.6  # … and relative to the distance from the pole
-_FARTHEST = 2.0  # nats that the integrand of a threshold may lose from one rung to the next
+_APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
+_RATIO = 0.8  # … and relative to the distance from the pole
+_FARTHEST = 3.5  # nats that the integrand of a threshold may lose from one rung to the next
 _MOST_HALVINGS = 40
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
