@@ -28,7 +28,7 @@ from edgeworth.composition import closed_form, clt
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, from_points
 from edgeworth.curves.extremes import larger, smaller
-from edgeworth.losses import GaussianLoss, SampledLoss
+from edgeworth.losses import ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,11 +172,11 @@ def rounded_step(loss: PrivacyLoss, grid: Grid, rounding: Rounding, under: Side 
 
 
 def _distribution_error(loss: PrivacyLoss, edges: Array, under: Side) -> float:
-    """Of the distribution function at the edges: some ulps, but for samples of Gaussian noise near log(1-p).
+    """Of the distribution function at the edges: some ulps, but for samples near the end log(1-p) of their losses.
 
     There a computed value is the exact one at an edge some ulps away, and what those ulps can change is its error.
     """
-    if not (isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)):
+    if not isinstance(loss, SampledLoss | ReplacedLoss):
         return _DISTRIBUTION_ERROR
     nudged = [_sides(loss, edges * (1 + ulps), under)[0] for ulps in (-8 * _UNIT, 8 * _UNIT)]
     return _DISTRIBUTION_ERROR + float(np.max(np.abs(nudged[1] - nudged[0])))
