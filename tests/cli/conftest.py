@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -39,3 +41,21 @@ def run(monkeypatch, capsys):
         return Result(leaving.value.code, *capsys.readouterr())
 
     return command
+
+
+def without_times(text: str) -> str:
+    """Every row's last number, the milliseconds, replaced."""
+    return re.sub(r"(?m)^(  \S.*(?:guarantee|estimate) .*) +\d+(?:\.\d)?$", lambda row: row[1].rstrip() + " MS", text)
+
+
+@pytest.fixture
+def golden():
+    """Compares with the file of that name; EDGEWORTH_UPDATE_GOLDEN=1 writes it anew."""
+
+    def check(name: str, printed: str) -> None:
+        path = Path(__file__).parent / "golden" / f"{name}.txt"
+        if os.environ.get("EDGEWORTH_UPDATE_GOLDEN") == "1":
+            path.write_text(without_times(printed), encoding="utf-8")
+        assert without_times(printed) == path.read_text(encoding="utf-8")
+
+    return check

@@ -8,6 +8,8 @@ import edgeworth as ew
 from edgeworth.cli import app as application
 
 RUN = ["--noise-multiplier", "1", "--rate", "0.01", "--steps", "10"]
+FILES = "give a JSON file that edgeworth.to_json wrote, a JSON or TOML file that describes a run, or - for stdin"
+BATCHES = ["--noise-multiplier", "1", "--examples", "100", "--batch-size", "10"]
 COMPARE_HELP = "edgeworth compare --help lists every option, with examples"
 
 CASES = {
@@ -15,8 +17,8 @@ CASES = {
         ["compare"],
         "nothing to account for",
         (
-            "give --noise-multiplier, --rate, --steps, or a JSON file, "
-            "e.g. edgeworth compare --noise-multiplier 0.8 --rate 256/50000 --steps 5000"
+            "give --noise-multiplier, --rate, --steps, or a JSON or TOML file, "
+            "e.g. --noise-multiplier 0.8 --rate 256/50000 --steps 5000"
         ),
     ),
     "half a run": (
@@ -99,12 +101,12 @@ CASES = {
     "no such file": (
         ["compare", "not-there.json"],
         "cannot read 'not-there.json': No such file or directory",
-        "give a JSON file that edgeworth.to_json wrote, or - for stdin",
+        FILES,
     ),
     "a folder": (
         ["compare", "."],
         "cannot read '.': Is a directory",
-        "give a JSON file that edgeworth.to_json wrote, or - for stdin",
+        FILES,
     ),
     "not a picture": (
         ["compare", *RUN, "--plot", "run.doc"],
@@ -115,6 +117,115 @@ CASES = {
         ["compare", *RUN, "--plot", "not/there.png"],
         "plot='not/there.png' is in a folder that is not there",
         "make it first: mkdir -p not",
+    ),
+    "file and flags of another command": (
+        ["account", "m.toml", "--epochs", "10"],
+        "--epochs and the file 'm.toml' both say what ran",
+        "give one of the two",
+    ),
+    "batches and rate": (
+        ["account", *BATCHES, "--rate", "0.1", "--steps", "3"],
+        "--rate and --examples do not go together",
+        "give --rate and --steps, or --examples and --batch-size",
+    ),
+    "batches without a sampler": (
+        ["account", *BATCHES, "--epochs", "3"],
+        "--sampler is missing",
+        "a DP-SGD run needs --noise-multiplier, --examples, --batch-size, --sampler, --epochs",
+    ),
+    "batches without a length": (
+        ["account", *BATCHES, "--sampler", "shuffle"],
+        "--steps is missing",
+        "a DP-SGD run needs --noise-multiplier, --examples, --batch-size, --sampler, --steps (or --epochs)",
+    ),
+    "steps are not epochs": (
+        ["account", *BATCHES, "--sampler", "shuffle", "--epochs", "3", "--steps", "29"],
+        "steps=29 is not what epochs=3 means, which is 30 steps",
+        "give one of the two, and None for the other",
+    ),
+    "batch larger than all": (
+        ["account", *BATCHES, "--batch-size", "1000", "--sampler", "none", "--steps", "1"],
+        "batch_size=1000 is larger than examples=100",
+        "give at most one batch of all",
+    ),
+    "unknown sampler": (
+        ["account", *RUN, "--sampler", "magic"],
+        "sampler='magic' is unknown",
+        "give one of 'poisson', 'none'",
+    ),
+    "rate without sampling": (
+        ["account", *RUN, "--sampler", "none"],
+        "--rate means nothing with --sampler none",
+        "leave out one of the two",
+    ),
+    "unknown adjacency": (
+        ["account", *BATCHES, "--sampler", "poisson", "--steps", "1", "--adjacency", "near"],
+        "adjacency='near' is unknown",
+        "give one of 'add-remove', 'replace', 'zero-out'",
+    ),
+    "negative budget": (
+        ["account", *RUN, "--max-epsilon", "-1"],
+        "max_epsilon=-1.0 is out of range",
+        "give a finite number >= 0",
+    ),
+    "no group": (["account", *RUN, "--group", "0"], "group=0 is out of range", "give an int >= 1"),
+    "statement of nothing": (
+        ["statement"],
+        "nothing to account for",
+        (
+            "give --noise-multiplier, --rate, --steps, or a JSON or TOML file, "
+            "e.g. --noise-multiplier 0.8 --rate 256/50000 --steps 5000"
+        ),
+    ),
+    "unknown picture": (
+        ["plot", *RUN, "--kind", "pie"],
+        "kind='pie' is unknown",
+        "give one of 'tradeoff', 'profile', 'roc', 'compare'",
+    ),
+    "find what": (
+        ["calibrate", "--epsilon", "1", "--delta", "1e-5", *RUN],
+        "Missing option '--find'",
+        "edgeworth calibrate --help lists every option, with examples",
+    ),
+    "find luck": (
+        ["calibrate", "--find", "luck", *RUN],
+        "find='luck' is unknown",
+        "give one of 'noise', 'steps', 'rate'",
+    ),
+    "found already": (
+        ["calibrate", "--find", "noise", *RUN, "--epsilon", "1", "--delta", "1e-5"],
+        "--noise-multiplier is what is looked for",
+        "leave it out",
+    ),
+    "no target": (
+        ["calibrate", "--find", "noise", *RUN[2:]],
+        "no target was given",
+        "give epsilon and delta, mu, tpr and fpr, advantage or tradeoff",
+    ),
+    "half a target": (
+        ["calibrate", "--find", "noise", *RUN[2:], "--epsilon", "1"],
+        "epsilon was given without delta",
+        "the two make a target together",
+    ),
+    "calibrate a file": (
+        ["calibrate", "m.json", "--find", "noise", "--mu", "1"],
+        "the file 'm.json' says all of what runs",
+        "describe the run by flags instead",
+    ),
+    "calibrate without steps": (
+        ["calibrate", "--find", "noise", "--mu", "1", "--rate", "0.1"],
+        "--steps is missing",
+        "a DP-SGD run needs it to look for noise",
+    ),
+    "rate of batches": (
+        ["calibrate", "--find", "rate", "--mu", "1", *BATCHES],
+        "--find rate does not go with --examples and --batch-size",
+        "they say the rate",
+    ),
+    "steps of epochs": (
+        ["calibrate", "--find", "steps", "--mu", "1", *BATCHES, "--sampler", "none", "--epochs", "3"],
+        "--epochs says how many steps there are",
+        "leave it out",
     ),
     "reproduce where": (
         ["reproduce"],
@@ -138,8 +249,8 @@ STDIN = {
         '{"format": "edgeworth-mechanism", "version": 1, "mechanism": {"type": "Cauchy"}}',
         "mechanism: type='Cauchy' is unknown",
         (
-            "give one of ApproxDP, Composed, DensityPair, Gaussian, GaussianDP, Laplace, PoissonSampled, "
-            "RandomizedResponse, Repeated"
+            "give one of ApproxDP, Composed, DensityPair, DiscreteGaussian, DiscreteLaplace, Gaussian, GaussianDP, "
+            "Laplace, PoissonSampled, RandomizedResponse, Repeated, SampledWithoutReplacement"
         ),
     ),
     "bad value": (
@@ -147,7 +258,28 @@ STDIN = {
         "mechanism: mu=-1.0 is out of range",
         "give a finite number >= 0",
     ),
-    "not text": (b"\xff\xfe", "'-' is not UTF-8 text", "give what edgeworth.to_json wrote"),
+    "neither JSON nor TOML": (
+        "examples: 100",
+        "'-' is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 9)",
+        FILES,
+    ),
+    "a run without a sampler": (
+        "examples = 100\nbatch_size = 10\nsteps = 3\nnoise_multiplier = 1.0\n",
+        "sampler is missing",
+        (
+            "epsilon depends on how batches are drawn, so say it. "
+            "'poisson': every record enters every batch by itself, with probability batch_size/examples; "
+            "'fixed-size': every batch is batch_size different records, drawn afresh from all of them; "
+            "'shuffle': the records are shuffled and dealt into batches, each record once per epoch; "
+            "'none': nothing is drawn at random, any record may be in every batch"
+        ),
+    ),
+    "a run with a misspelt key": (
+        '{"examples": 100, "batchsize": 10}',
+        "batchsize=10 is not part of a run",
+        "give examples, batch_size, noise_multiplier, sampler, epochs, steps, drop_last, adjacency",
+    ),
+    "not text": (b"\xff\xfe", "'-' is not UTF-8 text", FILES),
 }
 
 
@@ -165,7 +297,7 @@ def test_json_on_stdin(name, run):
 
 
 def test_the_way_out_of_half_a_run_works(run):
-    assert run("compare", "--noise-multiplier", "1", "--rate", "1", "--steps", "10").code == 0
+    assert run("account", "--noise-multiplier", "1", "--rate", "1", "--steps", "10").code == 0
 
 
 def test_a_method_that_refuses_is_an_answer_not_an_error(run):

@@ -65,7 +65,7 @@ def test_completion_is_offered(run, piped):
 
 
 def test_colours_on_a_terminal_none_in_a_pipe(piped, environment):
-    arguments = [COMMAND, "compare", "--noise-multiplier", "4", "--rate", "1", "--steps", "3"]
+    arguments = [COMMAND, "account", "--noise-multiplier", "4", "--rate", "1", "--steps", "3"]
     assert "\x1b[" not in piped(*arguments).stdout
     ours, theirs = pty.openpty()
     terminal = environment | {"TERM": "xterm-256color", "COLUMNS": "80"}
@@ -118,14 +118,14 @@ def test_reproduce_into_a_file_is_refused(run, tmp_path):
 def test_plot_writes_the_picture(run, tmp_path):
     for suffix, start in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")):
         path = tmp_path / f"run{suffix}"
-        result = run("compare", "--noise-multiplier", "4", "--rate", "1", "--steps", "3", "--plot", path)
+        result = run("account", "--noise-multiplier", "4", "--rate", "1", "--steps", "3", "--plot", path)
         assert (result.code, result.out.splitlines()[-1]) == (0, f"plot: {path}")
         assert path.read_bytes().startswith(start)
 
 
 def test_plot_with_json_keeps_stdout_clean(run, tmp_path):
     path = tmp_path / "run.png"
-    arguments = ["compare", "--noise-multiplier", "4", "--rate", "1", "--steps", "3", "--json", "--plot", path]
+    arguments = ["account", "--noise-multiplier", "4", "--rate", "1", "--steps", "3", "--json", "--plot", path]
     result = run(*arguments)
     assert result.out.endswith("}\n")
     assert result.err == f"plot: {path}\n"
@@ -133,7 +133,7 @@ def test_plot_with_json_keeps_stdout_clean(run, tmp_path):
 
 def test_plot_without_matplotlib_names_the_pip_line(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    arguments = ["compare", "--noise-multiplier", "4", "--rate", "1", "--steps", "3"]
+    arguments = ["account", "--noise-multiplier", "4", "--rate", "1", "--steps", "3"]
     result = run(*arguments, "--plot", tmp_path / "run.png")
     assert (result.code, result.out) == (2, "")
     assert result.err == ("error: matplotlib is not installed\nhint: it comes with: pip install 'edgeworth[plot]'\n")

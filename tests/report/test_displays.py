@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 import edgeworth as ew
 from edgeworth.curves import GaussianTradeOff
-from edgeworth.report import MethodsDisplay, TradeoffDisplay
-from edgeworth.report.displays import save
+from edgeworth.report import CompareDisplay, TradeoffDisplay
+from edgeworth.report.pen import save
 
 MECHANISM = ew.Laplace(scale=10.0) ** 20
 
@@ -90,7 +90,7 @@ def test_nothing_global_changes(estimate, ax):
 
 
 def test_several_methods_share_one_grid(guarantee, estimate):
-    display = MethodsDisplay.from_accounts({"auto": guarantee, "edgeworth 2": estimate}, points=51)
+    display = CompareDisplay.from_accounts({"auto": guarantee, "edgeworth 2": estimate}, points=51)
     first, second = display.displays
     assert (first.label, second.label) == ("auto", "edgeworth 2")
     assert np.array_equal(first.alpha, second.alpha)
@@ -99,7 +99,7 @@ def test_several_methods_share_one_grid(guarantee, estimate):
 
 
 def test_two_panels_linear_and_logarithmic(guarantee, estimate, tmp_path):
-    display = MethodsDisplay.from_accounts({"auto": guarantee, "edgeworth 2": estimate})
+    display = CompareDisplay.from_accounts({"auto": guarantee, "edgeworth 2": estimate})
     save(display, tmp_path / "methods.png", title="20 Laplace releases")
     whole, near = display.axes
     assert (whole.get_xscale(), whole.get_yscale()) == ("linear", "linear")
@@ -129,7 +129,7 @@ def test_without_matplotlib_the_pip_line_is_named(estimate, monkeypatch, tmp_pat
     with pytest.raises(ew.MissingExtra, match=r"pip install 'edgeworth\[plot\]'"):
         display.plot()
     with pytest.raises(ew.MissingExtra, match=r"pip install 'edgeworth\[plot\]'"):
-        save(MethodsDisplay((display,)), tmp_path / "no.png")
+        save(CompareDisplay((display,)), tmp_path / "no.png")
 
 
 @pytest.mark.parametrize("points", [2, -1, 2.5])
@@ -140,4 +140,21 @@ def test_bad_points(estimate, points):
 
 def test_no_accounts():
     with pytest.raises(ew.InvalidArgument, match=r"accounts={} is empty"):
-        MethodsDisplay.from_accounts({})
+        CompareDisplay.from_accounts({})
+
+
+def test_on_a_terminal_the_first_is_dots_and_estimates_are_small_letters(guarantee, estimate):
+    accounts = {"auto": guarantee, "again": guarantee, "edgeworth 2": estimate}
+    picture = CompareDisplay.from_accounts(accounts, points=51).picture()
+    assert [(line.label, line.glyph) for line in picture.lines] == [
+        ("auto: guarantee", ""),
+        ("again: guarantee", "B"),
+        ("edgeworth 2: estimate", "c"),
+        ("perfect privacy", "."),
+    ]
+    assert max(map(len, picture.text().splitlines())) <= 80
+
+
+def test_on_a_terminal_a_guarantee_shows_its_lower_end(guarantee):
+    display = TradeoffDisplay.from_account(guarantee, points=51)
+    assert np.array_equal(display.picture().lines[0].y, display.lower)

@@ -11,18 +11,29 @@ from edgeworth.report import MethodsTable
 MECHANISM = ew.Gaussian(noise_multiplier=5.0) ** 10
 
 
-def test_auto_comes_first_and_no_method_twice():
-    table = MethodsTable.of(MECHANISM)
-    names = [answer.name for answer in table.answers]
+#: how far the value of a method may be from the truth, relatively, where that is not rounding alone
+LOOSE = {"lattice": 1e-6, "recursion": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """The table of all methods, and what was told on the way."""
+    told = []
+    return MethodsTable.of(MECHANISM, progress=lambda *told_now: told.append(told_now)), told
+
+
+def test_auto_comes_first_and_no_method_twice(asked):
+    names = [answer.name for answer in asked[0].answers]
     assert names[0] == "auto (closed-form)"
     assert len(set(names)) == len(names)
-    assert {answer.method for answer in table.answers} == {"auto", *METHODS} - {"closed-form"}
+    assert {answer.method for answer in asked[0].answers} == {"auto", *METHODS} - {"closed-form"}
 
 
-def test_every_method_agrees_on_gaussian_noise_where_it_should():
-    for answer in MethodsTable.of(MECHANISM, deltas=[1e-5]).answers:
-        if answer.method != "recursion":
-            assert answer.epsilon.value[0] == pytest.approx(2.59438338053, rel=1e-9), answer.name
+def test_every_method_agrees_on_gaussian_noise_where_it_should(asked):
+    for answer in asked[0].answers:
+        if answer.refusal is None:
+            expected = pytest.approx(2.59438338053, rel=LOOSE.get(answer.method, 1e-9), abs=0)
+            assert answer.epsilon.value[0] == expected, answer.name
 
 
 def test_a_refusal_is_kept_with_its_reason():
@@ -34,16 +45,14 @@ def test_a_refusal_is_kept_with_its_reason():
     assert "closed-form" not in table.accounts
 
 
-def test_progress_counts_to_the_end():
-    told = []
-    MethodsTable.of(MECHANISM, progress=lambda *told_now: told.append(told_now))
-    done = [count for _, count, _ in told]
-    assert done == list(range(len(told)))
-    assert done[-1] == told[-1][2]
+def test_progress_counts_to_the_end(asked):
+    done = [count for _, count, _ in asked[1]]
+    assert done == list(range(len(done)))
+    assert done[-1] == asked[1][-1][2]
 
 
-def test_the_same_question_twice_gives_the_same_numbers():
-    first, second = (json.loads(MethodsTable.of(MECHANISM).to_json()) for _ in range(2))
+def test_the_same_question_twice_gives_the_same_numbers(asked):
+    first, second = (json.loads(table.to_json()) for table in (asked[0], MethodsTable.of(MECHANISM)))
     for table in (first, second):
         for answer in table["methods"]:
             answer.pop("milliseconds", None)

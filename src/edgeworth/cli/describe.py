@@ -1,58 +1,165 @@
-"""From the command line to a mechanism, or to a refusal that says what to type instead."""
+"""From the command line to what ran, or to a refusal that says what to type instead."""
 
 from __future__ import annotations
 
+import json
 import sys
+import tomllib
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgeworth import validation
 from edgeworth.errors import InvalidArgument, require_extra
 from edgeworth.mechanisms import Gaussian, PoissonSampled, from_json
+from edgeworth.training import DPSGD, Training, training_from_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeworth.mechanisms import Mechanism
 
-__all__ = ["check_plot_path", "from_flags", "from_json_file", "make_folder", "number", "whole_number"]
+    Flags = Mapping[str, str | None]
 
+__all__ = [
+    "TERMINAL",
+    "Asked",
+    "Described",
+    "check_backend",
+    "check_plot_path",
+    "from_file",
+    "from_flags",
+    "make_folder",
+    "number",
+    "run_arguments",
+    "whole_number",
+]
+
+TERMINAL = "terminal"  # --plot without a file name
 _PICTURES = (".pdf", ".png", ".svg")
+_BY_RATE = ("--noise-multiplier", "--rate", "--steps")
+_BY_BATCHES = ("--noise-multiplier", "--examples", "--batch-size", "--sampler")
+_ONLY_BATCHES = ("--examples", "--batch-size", "--epochs", "--adjacency", "--drop-last")
+_EXAMPLE = "--noise-multiplier 0.8 --rate 256/50000 --steps 5000"
+_FILES = "give a JSON file that edgeworth.to_json wrote, a JSON or TOML file that describes a run, or - for stdin"
 
 
-def from_flags(flags: Mapping[str, str | None]) -> Mechanism:
-    """Noisy SGD: --steps Poisson samples at --rate of Gaussian noise; all three are needed."""
-    missing = [name for name, given in flags.items() if given is None]
-    if len(missing) == len(flags):
+@dataclass(frozen=True)
+class Described:
+    """What ran; `run` where it was described in examples, batches and epochs."""
+
+    mechanism: Mechanism
+    run: DPSGD | Training | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed to describe a run: a file, or flags by name (None: not given)."""
+
+    file: str | None
+    flags: Flags
+
+    def described(self) -> Described:
+        """What ran."""
+        return from_flags(self.flags) if self.file is None else from_file(self.file, self.flags)
+
+
+def from_flags(flags: Flags) -> Described:
+    """Noisy SGD, by rate and steps or by examples and batches."""
+    if not _given(flags):
         raise InvalidArgument(
-            f"nothing to account for; give {', '.join(flags)}, or a JSON file, "
-            "e.g. edgeworth compare --noise-multiplier 0.8 --rate 256/50000 --steps 5000"
+            f"nothing to account for; give {', '.join(_BY_RATE)}, or a JSON or TOML file, e.g. {_EXAMPLE}"
         )
+    if _by_batches(flags):
+        run = DPSGD(**run_arguments(flags))
+        return Described(run.mechanism, run)
+    unsampled = flags.get("--sampler") == "none"
+    _refuse_missing(flags, [name for name in _BY_RATE if not (unsampled and name == "--rate")])
+    if flags.get("--sampler") is not None:
+        validation.choice(("poisson", "none"), sampler=flags["--sampler"])
+    step: Mechanism = Gaussian(noise_multiplier=number(noise_multiplier=flags["--noise-multiplier"]))
+    if not unsampled:
+        step = PoissonSampled(step, rate=number(rate=flags["--rate"]))
+    elif flags["--rate"] is not None:
+        raise InvalidArgument("--rate means nothing with --sampler none; leave out one of the two")
+    return Described(step ** whole_number(steps=flags["--steps"]))
+
+
+def _by_batches(flags: Flags) -> bool:
+    """Whether the run is described by examples and batches; fixed-size and shuffle have no other description."""
+    return flags.get("--sampler") in ("fixed-size", "shuffle") or any(flags.get(name) for name in _ONLY_BATCHES)
+
+
+def run_arguments(flags: Flags, *, without: str = "") -> dict[str, Any]:
+    """The arguments of DPSGD but for the flag that is looked for."""
+    if flags["--rate"] is not None:
+        other = next(name for name in (*_ONLY_BATCHES, "--sampler") if flags[name] is not None)
+        raise InvalidArgument(
+            f"--rate and {other} do not go together; give --rate and --steps, or --examples and --batch-size"
+        )
+    length = "--epochs" if flags["--epochs"] is not None else "--steps"
+    _refuse_missing(flags, [name for name in (*_BY_BATCHES, length) if name != without])
+    arguments: dict[str, Any] = {}
+    for name in ("--examples", "--batch-size", "--epochs", "--steps"):
+        if flags[name] is not None:
+            arguments[_word(name)] = whole_number(**{_word(name): flags[name]})
+    if flags["--noise-multiplier"] is not None:
+        arguments["noise_multiplier"] = number(noise_multiplier=flags["--noise-multiplier"])
+    arguments |= {_word(name): flags[name] for name in ("--sampler", "--adjacency") if flags[name] is not None}
+    return arguments | {"drop_last": flags["--drop-last"] is not None}
+
+
+def _word(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def _given(flags: Flags) -> list[str]:
+    return [name for name, value in flags.items() if value is not None]
+
+
+def _refuse_missing(flags: Flags, needed: list[str]) -> None:
+    missing = [name for name in needed if flags[name] is None]
     if missing:
+        hint = " (--rate 1 where every record is in every batch)" if "--rate" in needed else " (or --epochs)"
         raise InvalidArgument(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; a DP-SGD run needs "
-            f"{', '.join(flags)} (--rate 1 where every record is in every batch)"
+            f"{', '.join(needed)}{hint if set(needed) & {'--rate', '--steps'} else ''}"
         )
-    noise = Gaussian(noise_multiplier=number(noise_multiplier=flags["--noise-multiplier"]))
-    step = PoissonSampled(noise, rate=number(rate=flags["--rate"]))
-    return step ** whole_number(steps=flags["--steps"])
 
 
-def from_json_file(name: str, flags: Mapping[str, str | None]) -> Mechanism:
-    """The mechanism in a file, or on stdin for "-"."""
-    given = [flag for flag, value in flags.items() if value is not None]
+def from_file(name: str, flags: Flags) -> Described:
+    """What the file describes, or stdin for "-": a mechanism that to_json wrote, or a run in JSON or TOML."""
+    given = _given(flags)
     if given:
         raise InvalidArgument(f"{given[0]} and the file {name!r} both say what ran; give one of the two")
     try:
-        text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return from_json(text.decode())
+        text = (sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()).decode()
     except OSError as error:
-        raise InvalidArgument(
-            f"cannot read {name!r}: {error.strerror}; give a JSON file that edgeworth.to_json wrote, or - for stdin"
-        ) from None
+        raise InvalidArgument(f"cannot read {name!r}: {error.strerror}; {_FILES}") from None
     except UnicodeDecodeError:
-        raise InvalidArgument(f"{name!r} is not UTF-8 text; give what edgeworth.to_json wrote") from None
+        raise InvalidArgument(f"{name!r} is not UTF-8 text; {_FILES}") from None
+    toml = name.endswith(".toml") or (name == "-" and text.strip() and text.lstrip()[0] not in "{[")
+    fields = _toml(name, text) if toml else _json(text)
+    if isinstance(fields, dict) and "format" not in fields and "type" not in fields:
+        run = training_from_dict(fields)
+        return Described(run.mechanism, run)
+    return Described(from_json(json.dumps(fields) if toml else text))
+
+
+def _toml(name: str, text: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidArgument(f"{name!r} is not TOML: {error}; {_FILES}") from None
+
+
+def _json(text: str) -> Any:
+    """The document; None, which from_json refuses with the reason, if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def number(**argument: str | None) -> float:
@@ -75,15 +182,24 @@ def whole_number(**argument: str | None) -> int:
         raise InvalidArgument(f"{name}={text!r} is not a whole number; give one such as 5000") from None
 
 
-def check_plot_path(path: Path) -> None:
+def check_plot_path(plot: str | None) -> None:
     """Refused before any work when the picture could not be written."""
+    if plot is None or plot == TERMINAL:
+        return
+    path = Path(plot)
     if path.suffix.lower() not in _PICTURES:
-        raise InvalidArgument(f"plot={str(path)!r} is not a picture; give a name that ends in {', '.join(_PICTURES)}")
+        raise InvalidArgument(f"plot={plot!r} is not a picture; give a name that ends in {', '.join(_PICTURES)}")
     if not path.parent.is_dir():
-        raise InvalidArgument(
-            f"plot={str(path)!r} is in a folder that is not there; make it first: mkdir -p {path.parent}"
-        )
+        raise InvalidArgument(f"plot={plot!r} is in a folder that is not there; make it first: mkdir -p {path.parent}")
     require_extra("matplotlib", extra="plot")
+
+
+def check_backend(backend: str, scheduler: str | None) -> None:
+    """Dask needs an address, and an address needs Dask."""
+    if validation.choice(("local", "dask"), backend=backend) == "dask" and scheduler is None:
+        raise InvalidArgument("--scheduler is missing; --backend dask needs the address of one, e.g. tcp://host:8786")
+    if backend == "local" and scheduler is not None:
+        raise InvalidArgument("--scheduler means nothing without --backend dask; give both or neither")
 
 
 def make_folder(path: Path) -> None:

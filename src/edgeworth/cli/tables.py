@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 import math
-import sys
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 import numpy as np
-import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from edgeworth.account import account
+from edgeworth.cli.screen import show
 from edgeworth.errors import EdgeworthError
-from edgeworth.mechanisms import Composed, PoissonSampled
-from edgeworth.report.displays import MethodsDisplay, save
+from edgeworth.mechanisms import PoissonSampled
+from edgeworth.report import passages
+from edgeworth.report.digits import nearest, outward
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from rich.console import Console
 
     from edgeworth.mechanisms import Mechanism
     from edgeworth.report import MethodAnswer, MethodsTable
 
-__all__ = ["draw_methods", "print_methods"]
-
-_PLAIN_WIDTH = 80
-_DIGITS = 5
-_MOST_STEPS = 6  # lines that describe what ran
+__all__ = ["print_methods"]
 
 
 def print_methods(table: MethodsTable) -> None:
     """What ran, every method, a sentence or two in plain words, and the notes."""
-    if sys.stdout.isatty():
-        _print(table, Console(highlight=False, markup=False, emoji=False))
-        return
-    console = Console(highlight=False, markup=False, emoji=False, width=_PLAIN_WIDTH)
-    with console.capture() as captured:
-        _print(table, console)
-    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    show(lambda console: _print(table, console))
 
 
 def _print(table: MethodsTable, console: Console) -> None:
@@ -54,22 +43,8 @@ def _print(table: MethodsTable, console: Console) -> None:
     console.print(_notes(table))
 
 
-def draw_methods(table: MethodsTable, path: Path) -> None:
-    """All methods that answered, in one picture."""
-    title = " · ".join(_step_lines(table.mechanism))
-    save(MethodsDisplay.from_accounts(table.accounts), path, title=title)
-
-
-def _step_lines(mechanism: Mechanism) -> list[str]:
-    steps = mechanism.steps()
-    lines = [f"{count} x {step!r}" if count != 1 else repr(step) for step, count in steps[:_MOST_STEPS]]
-    if len(steps) > _MOST_STEPS:
-        lines.append(f"and {len(steps) - _MOST_STEPS} more kinds of step")
-    return lines or ["nothing ran"]
-
-
 def _what_ran(mechanism: Mechanism) -> Text:
-    return Text("\n").join(Text(line, style="bold") for line in _step_lines(mechanism))
+    return Text("\n").join(Text(line, style="bold") for line in passages.step_lines(mechanism))
 
 
 def _grid_of(table: MethodsTable) -> Table:
@@ -95,16 +70,16 @@ def _row(answer: MethodAnswer, place: int) -> list[str | Text]:
     name = Text(f"  {answer.name}", style="bold" if answer.certified else "")
     if answer.epsilon is None or answer.tradeoff is None:
         return [name, "-", "", Text("no answer", style="dim"), *["-"] * 3]
-    epsilon = _nearest(float(np.ravel(answer.epsilon.value)[place]))
+    epsilon = nearest(float(np.ravel(answer.epsilon.value)[place]))
     interval = ""
     if answer.certified:
         lower, upper = (float(np.ravel(end)[place]) for end in (answer.epsilon.lower, answer.epsilon.upper))
-        interval = f"[{_outward(lower, ROUND_FLOOR)}, {_outward(upper, ROUND_CEILING)}]"
+        interval = f"[{outward(lower, ROUND_FLOOR)}, {outward(upper, ROUND_CEILING)}]"
     kind = Text("guarantee", style="bold green") if answer.certified else Text("estimate", style="yellow")
     row: list[str | Text] = [name, epsilon, interval, kind]
     if place > 0:
         return row
-    mu_star = f"<={_outward(answer.mu_star, ROUND_CEILING, 4)}" if answer.certified else _nearest(answer.mu_star, 4)
+    mu_star = f"<={outward(answer.mu_star, ROUND_CEILING, 4)}" if answer.certified else nearest(answer.mu_star, 4)
     milliseconds = f"{answer.milliseconds:.{1 if answer.milliseconds < 9.95 else 0}f}"
     return [*row, f"{float(answer.tradeoff.value):.4f}", mu_star, milliseconds]
 
@@ -129,16 +104,15 @@ def _sentences(table: MethodsTable) -> list[Text]:
 
 def _without_sampling(table: MethodsTable) -> str:
     """Epsilon with every record in every batch, where that can be had from a formula."""
-    parts = [
-        (step.mechanism if isinstance(step, PoissonSampled) else step) ** count
-        for step, count in table.mechanism.steps()
-    ]
+    plain = passages.without_amplification(table.mechanism, None)
+    if plain is None:
+        return ""
     delta = table.deltas[0]
     try:
-        epsilon = account(Composed(parts), method="closed-form").epsilon(delta).upper_bound()
+        epsilon = account(plain, method="closed-form").epsilon(delta).upper_bound()
     except EdgeworthError:
         return ""
-    return f" With every record in every batch, epsilon would be {_nearest(float(epsilon))} at delta = {delta:g}."
+    return f" With every record in every batch, epsilon would be {nearest(float(epsilon))} at delta = {delta:g}."
 
 
 def _notes(table: MethodsTable) -> Table:
@@ -150,15 +124,3 @@ def _notes(table: MethodsTable) -> Table:
             notes.add_row("" if place else f"  {answer.name}", Text(note))
     notes.add_row("  ms", Text("time to compose and to read epsilon"))
     return notes
-
-
-def _nearest(value: float, digits: int = _DIGITS) -> str:
-    return f"{value:#.{digits}g}" if math.isfinite(value) and value else f"{value:g}"
-
-
-def _outward(end: float, rounding: str, digits: int = _DIGITS) -> str:
-    """The end of a bracket with few digits, rounded so that the bracket only grows."""
-    if not math.isfinite(end) or end == 0:
-        return f"{end:g}"
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(end))
-    return _nearest(float(rounded), digits)

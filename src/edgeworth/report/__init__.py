@@ -1,6 +1,16 @@
-"""How answers are shown: every method side by side, and pictures."""
+"""How answers are shown: a statement, every method side by side, and pictures."""
 
-from edgeworth.report.displays import MethodsDisplay, TradeoffDisplay
+from edgeworth.report.displays import CompareDisplay, TradeoffDisplay
 from edgeworth.report.methods import MethodAnswer, MethodsTable
+from edgeworth.report.readings import ProfileDisplay, RocDisplay
+from edgeworth.report.statement import Statement
 
-__all__ = ["MethodAnswer", "MethodsDisplay", "MethodsTable", "TradeoffDisplay"]
+__all__ = [
+    "CompareDisplay",
+    "MethodAnswer",
+    "MethodsTable",
+    "ProfileDisplay",
+    "RocDisplay",
+    "Statement",
+    "TradeoffDisplay",
+]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
 
 from edgeworth import validation
 from edgeworth.curves import GaussianTradeOff
-from edgeworth.errors import InvalidArgument, require_extra
+from edgeworth.errors import InvalidArgument
+from edgeworth.report.pen import BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, new_axes, tidy
+from edgeworth.report.terminal import Line, Picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,16 +28,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MethodsDisplay", "TradeoffDisplay"]
+__all__ = ["CompareDisplay", "TradeoffDisplay"]
 
-# Okabe and Ito's palette, told apart with every common colour blindness; grey is the diagonal's.
-_BLUE, _SKY, _VERMILLION, _GREEN = "#0072B2", "#56B4E9", "#D55E00", "#009E73"
-_PURPLE, _ORANGE = "#CC79A7", "#E69F00"
-_GREY = "#8A8A8A"
-_ESTIMATE_COLOURS = (_VERMILLION, _GREEN, _PURPLE, _ORANGE, "black")
+_ESTIMATE_COLOURS = (VERMILLION, GREEN, PURPLE, ORANGE, "black")
 _ESTIMATE_DASHES = ((0, (8, 2)), (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (1, 2)))
 _SMALLEST_ALPHA = 1e-6  # on the logarithmic panel
-_FIGURE_INCHES = (12.0, 7.4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +41,9 @@ class TradeoffDisplay:
 
     For an estimate `lower` and `upper` are the trivial 0 and 1 - alpha, and are not drawn.
     """
+
+    panels: ClassVar[int] = 1
+    inches: ClassVar[tuple[float, float]] = (7.5, 7.0)
 
     alpha: Array
     value: Array
@@ -82,15 +82,29 @@ class TradeoffDisplay:
         """Guarantee or estimate, in words."""
         return "guarantee: f lies in the band" if self.certified else "estimate, not a guarantee"
 
+    def picture(self) -> Picture:
+        """The same for a terminal."""
+        kind = "guarantee" if self.certified else "estimate"
+        return Picture(
+            f"trade-off function by {self.label}: {self.verdict}",
+            "type I error alpha (false alarm)",
+            "type II error (missed)",
+            (
+                Line(f"f, {kind}", self.alpha, self.lower if self.certified else self.value),
+                Line(f"G_mu*, mu* = {self.mu_star:.4g}", self.alpha, self.gaussian, "+"),
+                Line("perfect privacy", self.alpha, self.perfect, "."),
+            ),
+        )
+
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on new Axes; returns self, with the Axes as `ax`."""
         if ax is None:
-            (ax,) = _new_axes(1, (7.5, 7.0))
-        ax.plot(self.alpha, self.perfect, color=_GREY, linewidth=1, label="perfect privacy, $1-\\alpha$")
+            (ax,) = new_axes(1, self.inches)
+        ax.plot(self.alpha, self.perfect, color=GREY, linewidth=1, label="perfect privacy, $1-\\alpha$")
         if self.certified:
-            ax.fill_between(self.alpha, self.lower, self.upper, color=_BLUE, alpha=0.25, linewidth=0, label="bracket")
+            ax.fill_between(self.alpha, self.lower, self.upper, color=BLUE, alpha=0.25, linewidth=0, label="bracket")
         label = f"$f$, {self.label} ({'guarantee' if self.certified else 'estimate'})"
-        ax.plot(self.alpha, self.value, color=_BLUE if self.certified else _VERMILLION, linewidth=2, label=label)
+        ax.plot(self.alpha, self.value, color=BLUE if self.certified else VERMILLION, linewidth=2, label=label)
         mu = "$\\mu^*$" if not self.certified else "$\\mu^*\\leq$"
         separator = " = " if not self.certified else " "
         ax.plot(
@@ -109,8 +123,11 @@ class TradeoffDisplay:
 
 
 @dataclass(frozen=True, eq=False)
-class MethodsDisplay:
+class CompareDisplay:
     """Several accounts of one mechanism on one grid of alpha: whole curves, and the attacker's power near 0."""
+
+    panels: ClassVar[int] = 2
+    inches: ClassVar[tuple[float, float]] = (12.0, 7.4)
 
     displays: tuple[TradeoffDisplay, ...]
     axes: tuple[Any, ...] = field(default=(), init=False)
@@ -126,10 +143,21 @@ class MethodsDisplay:
             tuple(TradeoffDisplay.from_account(account, alpha=grid, label=name) for name, account in accounts.items())
         )
 
+    def picture(self) -> Picture:
+        """Power at few false alarms for a terminal: dots, then capitals for guarantees and letters for estimates."""
+        lines: list[Line] = []
+        for letter, display in zip(cycle("abcdefghijklmnopqrstuvwxyz"), self.displays, strict=False):
+            kind, glyph = ("guarantee", letter.upper()) if display.certified else ("estimate", letter)
+            lines.append(Line(f"{display.label}: {kind}", display.alpha, 1 - display.value, glyph if lines else ""))
+        lines.append(Line("perfect privacy", self.displays[0].alpha, self.displays[0].alpha, "."))
+        axes = "type I error alpha (false alarm)", "power 1 - f(alpha) (caught)"
+        least = _SMALLEST_ALPHA, _SMALLEST_ALPHA
+        return Picture("power at few false alarms: lower is more private", *axes, tuple(lines), least=least)
+
     def plot(self, axes: Any = None, *, title: str | None = None) -> Self:
         """Draw on two given Axes, or on a new figure; returns self, with the Axes as `axes`."""
         if axes is None:
-            axes = _new_axes(2, _FIGURE_INCHES)
+            axes = new_axes(2, self.inches)
         whole, near = np.ravel(np.asarray(axes, dtype=object))
         self._draw(whole, power=False)
         self._draw(near, power=True)
@@ -140,7 +168,7 @@ class MethodsDisplay:
         near.set_ylabel("power $1-f(\\alpha)$ (caught)")
         near.set_title("Power at few false alarms: lower is more private", loc="left", fontsize=12)
         near.set_box_aspect(1)
-        _tidy(near)
+        tidy(near)
         figure = whole.figure
         handles, labels = whole.get_legend_handles_labels()
         if figure is near.figure:
@@ -155,10 +183,10 @@ class MethodsDisplay:
     def _draw(self, ax: Any, *, power: bool) -> None:
         """Guarantees as bands with a solid line, estimates as thin dashed lines over them."""
         styles = zip(cycle(_ESTIMATE_COLOURS), cycle(_ESTIMATE_DASHES), strict=False)
-        guarantees = zip(cycle((_BLUE, _SKY)), cycle(("solid", (0, (4, 4)))), strict=False)
+        guarantees = zip(cycle((BLUE, SKY, BROWN)), cycle(("solid", (0, (4, 4)), (0, (1, 3)))), strict=False)
         first = self.displays[0]
         perfect = first.alpha if power else first.perfect
-        ax.plot(first.alpha, perfect, color=_GREY, linewidth=1, label="perfect privacy")
+        ax.plot(first.alpha, perfect, color=GREY, linewidth=1, label="perfect privacy")
         for display in sorted(self.displays, key=lambda display: not display.certified):
             value, lower, upper = (
                 1 - part if power else part for part in (display.value, display.lower, display.upper)
@@ -174,20 +202,6 @@ class MethodsDisplay:
                 ax.plot(display.alpha, value, color=colour, linestyle=dashes, linewidth=1.4, label=label)
 
 
-def save(display: MethodsDisplay, path: Any, *, title: str | None = None) -> None:
-    """Draw on a figure of its own, without a window or pyplot, and write it in the format of the path's suffix."""
-    require_extra("matplotlib", extra="plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
-    from matplotlib.figure import Figure  # noqa: PLC0415 - idem
-
-    figure = Figure(figsize=_FIGURE_INCHES)
-    FigureCanvasAgg(figure)
-    figure.subplots(1, 2)
-    display.plot(figure.axes, title=title)
-    figure.tight_layout(rect=(0, 0.1, 1, 0.98))
-    figure.savefig(path, dpi=150)
-
-
 def _grid(points: int) -> Array:
     """Alphas at evenly spaced normal quantiles, from 1e-9 to 1 - 1e-9, with 0 and 1."""
     if not validation.count(points=points) >= 3:
@@ -195,24 +209,8 @@ def _grid(points: int) -> Array:
     return np.concatenate([[0.0], ndtr(np.linspace(-6.0, 6.0, points - 2)), [1.0]])
 
 
-def _new_axes(panels: int, inches: tuple[float, float]) -> list[Any]:
-    """Axes side by side on a new pyplot figure; without a display, matplotlib itself falls back on Agg."""
-    require_extra("matplotlib", extra="plot")
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra
-
-    figure, axes = plt.subplots(1, panels, figsize=inches, squeeze=False, layout="tight")
-    del figure
-    return list(axes[0])
-
-
 def _label_tradeoff_axes(ax: Any) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set_xlabel("type I error $\\alpha$ (false alarm)")
     ax.set_ylabel("type II error (missed)")
-    _tidy(ax)
-
-
-def _tidy(ax: Any) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(visible=True, color="0.92", linewidth=0.7)
-    ax.set_axisbelow(True)
+    tidy(ax)

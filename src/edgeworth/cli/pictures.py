@@ -1,0 +1,49 @@
+"""Where a picture goes: into a file or onto the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from edgeworth.cli.describe import TERMINAL
+from edgeworth.cli.screen import WIDTH
+from edgeworth.report import CompareDisplay, ProfileDisplay, RocDisplay, TradeoffDisplay, passages
+from edgeworth.report.pen import save
+
+if TYPE_CHECKING:
+    from edgeworth.account import Account
+    from edgeworth.report import MethodsTable
+
+    Display = CompareDisplay | ProfileDisplay | RocDisplay | TradeoffDisplay
+
+__all__ = ["DISPLAYS", "draw", "draw_account", "draw_methods"]
+
+#: what can be drawn of one account
+DISPLAYS: dict[str, Any] = {"tradeoff": TradeoffDisplay, "profile": ProfileDisplay, "roc": RocDisplay}
+_MOST_COLUMNS = 120
+
+
+def draw_account(account: Account, plot: str | None, *, quiet: bool = False) -> None:
+    """The trade-off function of one account."""
+    if plot is not None:
+        draw(TradeoffDisplay.from_account(account), plot, quiet=quiet)
+
+
+def draw_methods(table: MethodsTable, plot: str | None, *, quiet: bool = False) -> None:
+    """All methods that answered, in one picture."""
+    if plot is not None:
+        title = " · ".join(passages.step_lines(table.mechanism))
+        draw(CompareDisplay.from_accounts(table.accounts), plot, title=title, quiet=quiet)
+
+
+def draw(display: Display, plot: str, *, title: str | None = None, quiet: bool = False) -> None:
+    """The picture in a file, whose name is told, or on the terminal; `quiet` keeps both off stdout."""
+    if plot != TERMINAL:
+        save(display, plot, title=title)
+        typer.echo(f"plot: {plot}", err=quiet)
+        return
+    columns = min(shutil.get_terminal_size().columns, _MOST_COLUMNS) if sys.stdout.isatty() else WIDTH
+    typer.echo(("" if quiet else "\n") + display.picture().text(width=columns), err=quiet)
