@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
+_BETWEEN = -1  # the nodes for tilts from 0 to 1
 _FIRST_REACH = 8.0  # of the nodes, in units of 1/std; every further set reaches twice as far
 
 
@@ -42,14 +43,13 @@ class LogMoments:
     def __init__(self, steps: Steps) -> None:
         self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
         self._count = np.array([float(n) for _, n in self._others])
-        self._sets: dict[int, _Nodes] = {}
-        self.width = 1.0
-        self.width = 1 / math.sqrt(float(self._rows(np.array([0.5]), self._nodes((0.0, 1.0)))[0, 2]))
+        self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
+        self.width = 1 / math.sqrt(float(self._rows(np.array([0.5]), self._sets[_BETWEEN])[0, 2]))
 
     def __call__(self, tilt: Array) -> Array:
         """Rows K(c), K'(c), K''(c)."""
         farthest = max(float(np.max(tilt)) - 1, -float(np.min(tilt)), 0.0) / (_FIRST_REACH * self.width)
-        level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else 0
+        level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else _BETWEEN
         if level not in self._sets:
             reach = _FIRST_REACH * self.width * 2.0**level
             self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
