@@ -16,11 +16,13 @@ from edgeworth.composition.result import ComposedCurve, with_disclosure
 from edgeworth.curves import Profile, TradeOff
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.curves import Certificate
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["OPPOSITE", "AnsweredProfile", "AnsweredTradeOff", "Answers", "Direction", "Ends", "answered"]
+__all__ = ["OPPOSITE", "AnsweredProfile", "AnsweredTradeOff", "Answers", "Direction", "Ends", "Remembered", "answered"]
 
 Direction: TypeAlias = Literal["forward", "backward", "both"]
 End: TypeAlias = Literal["lower", "upper", "middle"]
@@ -54,10 +56,43 @@ class Answers(Protocol):
         """Upper ends of the two errors of the test at threshold 0, in order."""
 
 
+class Remembered:
+    """Answers that keep the last question of each kind: the lower end, the value and the upper end ask the same."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._remembered("delta", direction, epsilon, self._answers.delta)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._remembered("epsilon", direction, delta, self._answers.epsilon)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._remembered("tradeoff", direction, alpha, self._answers.tradeoff)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the answers."""
+        return self._answers.bridge()
+
+    def _remembered(
+        self, what: str, direction: Direction, argument: Array, ask: Callable[[Direction, Array], Ends]
+    ) -> Ends:
+        key, seen = (what, direction), argument.tobytes()
+        if self._last.get(key, (b"",))[0] != seen:
+            self._last[key] = seen, ask(direction, argument)
+        return self._last[key][1]
+
+
 def answered(answers: Answers, total: TotalLoss, certificate: Certificate) -> ComposedCurve:
     """The composed curve of these answers, with the masses at infinite losses put back."""
     ends: tuple[End, ...] = ("lower", "middle", "upper")
-    lower, value, upper = (with_disclosure(AnsweredTradeOff(answers, end, "forward"), total) for end in ends)
+    kept = Remembered(answers)
+    lower, value, upper = (with_disclosure(AnsweredTradeOff(kept, end, "forward"), total) for end in ends)
     disclosed = total.null_only > 0 or total.alternative_only > 0
     return ComposedCurve(value, certificate, lower, upper, rounding=_DISCLOSURE_ROUNDING if disclosed else 0.0)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import OPPOSITE, Direction, Ends
+from edgeworth.composition.answered import Direction, Ends
 from edgeworth.composition.line_answers import LEVEL_NATS, LineAnswers
 from edgeworth.composition.log_moments import LogMoments
 from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[LineAnswers, NDArray[np.intp]], Ends]
 
-__all__ = ["OPPOSITE", "Answers", "Direction"]
+__all__ = ["Answers"]
 
 _DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
@@ -35,7 +35,7 @@ _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
 
 
 class Answers:
-    """Certified ends of delta, epsilon and f in each direction; remembers the last question of each kind."""
+    """Certified ends of delta, epsilon and f in each direction."""
 
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
@@ -51,7 +51,6 @@ class Answers:
             default=math.inf,
         )
         self._levels: dict[int, LineAnswers] = {}
-        self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
 
     def _at(self, level: int) -> LineAnswers:
         if level not in self._levels:
@@ -61,7 +60,7 @@ class Answers:
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
         centre = self._at(int(self._level(np.zeros(1))[0])).integrals.mean_under_q
-        ends = self._delta("forward", np.array([centre]))
+        ends = self.delta("forward", np.array([centre]))
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
     def _level(self, depth: Array) -> NDArray[np.int_]:
@@ -98,38 +97,21 @@ class Answers:
             ends.upper[other] = np.minimum(ends.upper[other], np.maximum(again.upper, ends.lower[other]))
         return ends
 
-    def _remembered(self, what: str, direction: Direction, argument: Array, ask: Callable[[], Ends]) -> Ends:
-        key, seen = (what, direction), argument.tobytes()
-        if self._last.get(key, (b"",))[0] != seen:
-            self._last[key] = seen, ask()
-        return self._last[key][1]
-
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        return self._remembered("delta", direction, epsilon, lambda: self._delta(direction, epsilon))
-
-    def _delta(self, direction: Direction, epsilon: Array) -> Ends:
         # A guess from the normal law, on the shallow side: tails are heavier than that.
         away = np.maximum(epsilon - self._alternative_mean, 0.0) * self._width
         return self._ask_again(-0.3 * away * away, lambda answers, mine: answers.delta(direction, epsilon[mine]))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-
-        def ask() -> Ends:
-            depth = np.log(np.maximum(delta, 1e-300))
-            return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]))
-
-        return self._remembered("epsilon", direction, delta, ask)
+        depth = np.log(np.maximum(delta, 1e-300))
+        return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]))
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-
-        def ask() -> Ends:
-            depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
-            return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]))
-
-        return self._remembered("tradeoff", direction, alpha, ask)
+        depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
+        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]))
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""

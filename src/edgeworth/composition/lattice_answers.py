@@ -72,7 +72,7 @@ class Polygon(NamedTuple):
 
 
 class LatticeAnswers:
-    """Ends of delta, epsilon and f in each direction; remembers the last question of each kind."""
+    """Ends of delta, epsilon and f in each direction."""
 
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
@@ -86,7 +86,6 @@ class LatticeAnswers:
         self.exact = common_step(self.parts)[1]
         self._rungs: dict[tuple[Kind, int, bool], Rung] = {}
         self._polygons: dict[tuple[Direction, Kind, int, bool], Polygon] = {}
-        self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
 
     # --- the ladder
 
@@ -128,17 +127,11 @@ class LatticeAnswers:
             lower[mine], upper[mine] = self.rung(kind, int(number), rough=rough).ends(t[mine])
         return Ends(lower, upper)
 
-    def _remembered(self, what: str, direction: Direction, argument: Array, ask: Callable[[], Ends]) -> Ends:
-        key, seen = (what, direction), argument.tobytes()
-        if self._last.get(key, (b"",))[0] != seen:
-            self._last[key] = seen, ask()
-        return self._last[key][1]
-
     # --- delta
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        return self._remembered("delta", direction, epsilon, lambda: self._delta(direction, epsilon))
+        return self._delta(direction, epsilon)
 
     def _delta(self, direction: Direction, epsilon: Array, *, rough: bool = False) -> Ends:
         if direction == "both":
@@ -178,7 +171,7 @@ class LatticeAnswers:
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._remembered("epsilon", direction, delta, lambda: self._epsilon(direction, delta))
+        return self._epsilon(direction, delta)
 
     def _epsilon(self, direction: Direction, delta: Array) -> Ends:
         if direction == "both":
@@ -290,7 +283,7 @@ class LatticeAnswers:
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        return self._remembered("tradeoff", direction, alpha, lambda: self._tradeoff(direction, alpha))
+        return self._tradeoff(direction, alpha)
 
     def _tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         if direction == "both":

@@ -22,8 +22,6 @@ from edgeworth.errors import Unsupported
 from edgeworth.losses import BinaryLoss, CategoricalLoss, LaplaceLoss, TotalLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from edgeworth.composition.result import ComposedCurve
@@ -103,25 +101,18 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
 
 
 class ResidueAnswers:
-    """Certified ends of delta, epsilon and f in each direction; remembers the last question of each kind."""
+    """Certified ends of delta, epsilon and f in each direction."""
 
     def __init__(self, total: TotalLoss) -> None:
         expansion = Expansion.of(total)
         mirrored = all(isinstance(loss, LaplaceLoss | BinaryLoss | CategoricalLoss) for loss, _ in total.parts)
         self.forward = Circles(expansion)
         self.backward = self.forward if mirrored else Circles(expansion.mirrored())
-        self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
 
     @property
     def symmetric(self) -> bool:
         """Whether both directions are the same."""
         return self.forward is self.backward
-
-    def _remembered(self, what: str, direction: Direction, argument: Array, ask: Callable[[], Ends]) -> Ends:
-        key, seen = (what, direction), argument.tobytes()
-        if self._last.get(key, (b"",))[0] != seen:
-            self._last[key] = seen, ask()
-        return self._last[key][1]
 
     def _circles(self, direction: Direction) -> Circles:
         return self.forward if direction == "forward" else self.backward
@@ -131,7 +122,7 @@ class ResidueAnswers:
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        return self._remembered("delta", direction, epsilon, lambda: self._delta(direction, epsilon))
+        return self._delta(direction, epsilon)
 
     def _delta(self, direction: Direction, epsilon: Array) -> Ends:
         direction = self._resolved(direction)
@@ -157,7 +148,7 @@ class ResidueAnswers:
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._remembered("epsilon", direction, delta, lambda: self._epsilon(direction, delta))
+        return self._epsilon(direction, delta)
 
     def _epsilon(self, direction: Direction, delta: Array) -> Ends:
         direction = self._resolved(direction)
@@ -209,7 +200,7 @@ class ResidueAnswers:
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        return self._remembered("tradeoff", direction, alpha, lambda: self._tradeoff(direction, alpha))
+        return self._tradeoff(direction, alpha)
 
     def _tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         direction = self._resolved(direction)
