@@ -1,0 +1,172 @@
+"""From ends in each direction to ends in both: the larger profile, and the hull of the lower curve."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Ends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.answered import Direction
+    from edgeworth.losses.law import Array
+
+__all__ = ["BothWays"]
+
+_ROUNDING = 1e-15
+_NARROW = 1e-6  # a relative width that needs no chord
+_SECTIONS = 40
+_MOST_KEPT = 200
+_DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
+
+
+class BothWays(ABC):
+    """Answers that are given in one direction at a time."""
+
+    @abstractmethod
+    def profile(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of delta in one direction."""
+
+    @abstractmethod
+    def root(self, direction: Direction, delta: float) -> tuple[float, float]:
+        """Ends of the least eps >= 0 with delta(eps) <= delta in one direction."""
+
+    @abstractmethod
+    def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
+        """Whether delta(eps) <= delta in one direction, by a reading that takes little time."""
+
+    @abstractmethod
+    def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
+        """The threshold of the test with type I error 0 < alpha < 1 in one direction, and ends of its type II error."""
+
+    @abstractmethod
+    def overlap(self, t: Array) -> Array:
+        """At most E[min(X, e^t)]."""
+
+    @abstractmethod
+    def touching(self, direction: Direction, t: float) -> list[float]:
+        """Type I errors of tests near t in one direction: where a line of slope -e^t touches f, roughly."""
+
+    @abstractmethod
+    def bridge(self) -> tuple[float, float]:
+        """Two errors, in order, that a test at threshold 0 reaches in one direction: where the slope of f is -1."""
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        if direction == "both":
+            return _larger(*(self.profile(way, epsilon) for way in _DIRECTIONS))
+        return self.profile(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        roots = self._larger_root if direction == "both" else partial(self.root, direction)
+        ends = [roots(target) for target in delta.tolist()]
+        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+
+    def _larger_root(self, delta: float) -> tuple[float, float]:
+        """The larger eps of both directions; the other one is not asked for where it is surely smaller."""
+        lower, upper = self.root("forward", delta)
+        if self.surely_reached("backward", lower, delta):
+            return lower, upper
+        other = self.root("backward", delta)
+        return max(lower, other[0]), max(upper, other[1])
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        if direction == "both":
+            return self._symmetrised(alpha)
+        most = np.nextafter(1 - alpha, 2.0)  # 1 - alpha itself may have been rounded down
+        ends = [(1 - a, 1 - a) if a in (0.0, 1.0) else self._miss(direction, a)[1:] for a in alpha.tolist()]
+        lower, upper = (np.array([end[side] for end in ends]) for side in (0, 1))
+        return Ends(np.clip(lower, 0.0, 1 - alpha), np.clip(upper, 0.0, most))
+
+    def _symmetrised(self, alpha: Array) -> Ends:
+        """min{f, f^-1}**: below by supporting lines, above by both curves and by chords between them."""
+        one, other = (self.tradeoff(way, alpha) for way in _DIRECTIONS)
+        upper = np.minimum(one.upper, other.upper)
+        ends = [(1 - a, top) if a in (0.0, 1.0) else self._hull(a, top) for a, top in zip(alpha, upper, strict=True)]
+        lower, upper = (np.array([end[side] for end in ends]) for side in (0, 1))
+        return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
+
+    def _hull(self, alpha: float, upper: float) -> tuple[float, float]:
+        """The highest of some lines below both directions, at alpha, and the lowest of some chords between them.
+
+        Where the best slopes of the two directions differ, that of the hull is between them, and the hull is the chord
+        of the two points in which its line touches both.
+        """
+        slopes = sorted([self._miss("forward", alpha)[0], -self._miss("backward", alpha)[0]])
+        tried = [t for t in slopes if math.isfinite(t)] or [0.0]
+        lower = max(0.0, *(self._common_line(alpha, t) for t in tried))
+        if upper - lower <= _NARROW * upper or len(tried) < 2:
+            return lower, upper
+        best = _golden(lambda t: self._common_line(alpha, t), *slopes)
+        lower = max(lower, self._common_line(alpha, best))
+        points = [
+            [(a, float(self.tradeoff(way, np.array([a])).upper[0])) for a in self.touching(way, best)]
+            for way in _DIRECTIONS
+        ]
+        chords = [_chord(one, other, alpha) for one in points[0] for other in points[1]]
+        return lower, min([upper, *chords])
+
+    def _miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
+        """The same as `miss`, with the last few remembered: both directions ask for them again."""
+        kept: dict[tuple[Direction, float], tuple[float, float, float]] = self.__dict__.setdefault("_missed", {})
+        if (direction, alpha) not in kept:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[direction, alpha] = self.miss(direction, alpha)
+        return kept[direction, alpha]
+
+    def _common_line(self, alpha: float, t: float) -> float:
+        """The line of slope -e^t that supports the symmetrised curve from below, at alpha: valid for every t.
+
+        With s = |t|, delta that of both directions and w = 1 - delta, w(s) = min{overlap(s), e^s overlap(-s)}, it is
+        w(s) - e^s alpha for t >= 0 and, the curve being symmetric, e^-s (w(s) - alpha) for t < 0. Where delta is not
+        near 1 the first is 1 - (delta + e^s alpha), and for alpha near 1 the second is e^-s (1 - alpha - delta).
+        """
+        s = abs(t)
+        growth = math.exp(min(s, 700.0))
+        delta = float(self.delta("both", np.array([s])).upper[0])
+        if t < 0 and alpha > 0.5:
+            return ((1 - alpha) * (1 - _ROUNDING) - delta * (1 + _ROUNDING)) / growth * (1 - 4 * _ROUNDING)
+        if t >= 0 and delta < 0.5:
+            return 1 - (delta + growth * alpha) * (1 + 4 * _ROUNDING) - _ROUNDING
+        there, back = self.overlap(np.array([s, -s]))
+        common = min(float(there), growth * float(back)) * (1 - 4 * _ROUNDING)
+        if t >= 0:
+            return common - growth * alpha * (1 + 4 * _ROUNDING)
+        return (common - alpha) / growth * (1 - 4 * _ROUNDING)
+
+
+def _golden(g: Callable[[float], float], low: float, high: float) -> float:
+    """Where g is greatest between two places, by golden sections."""
+    ratio = 0.5 * (math.sqrt(5) - 1)
+    inner = [high - ratio * (high - low), low + ratio * (high - low)]
+    values = [g(t) for t in inner]
+    for _ in range(_SECTIONS):
+        if values[0] >= values[1]:
+            high, inner = inner[1], [inner[1] - ratio * (inner[1] - low), inner[0]]
+            values = [g(inner[0]), values[0]]
+        else:
+            low, inner = inner[0], [inner[1], inner[0] + ratio * (high - inner[0])]
+            values = [values[1], g(inner[1])]
+    return inner[0] if values[0] >= values[1] else inner[1]
+
+
+def _chord(one: tuple[float, float], other: tuple[float, float], alpha: float) -> float:
+    """The chord between two points above the hull, at alpha; 1 where alpha is not between them."""
+    (x1, y1), (x2, y2) = sorted([one, other])
+    if not x1 < alpha < x2:
+        return 1.0
+    share = (alpha - x1) / (x2 - x1)
+    return (y1 + share * (y2 - y1)) + 8 * _ROUNDING * (y1 + y2)
+
+
+def _larger(one: Ends, other: Ends) -> Ends:
+    return Ends(np.maximum(one.lower, other.lower), np.maximum(one.upper, other.upper))

@@ -1,0 +1,278 @@
+"""The law of a sum of few-valued losses, atom by atom: every reading is a sum of positive terms.
+
+The steps are dealt into two groups. The atoms of each are listed, those of the inner group in order, with the sums of
+their masses from either end; a reading of both is a sum over the outer atoms of a reading of the inner group,
+
+    E[(X - u)_+] = sum over a of Q[A = a] C(u e^-a),     C(w) = E[(e^B - w)_+],
+
+and C is linear between the atoms of B. So 10^5 outer and 5 * 10^5 inner atoms stand for 5 * 10^10 sums.
+docs/proofs/lattice.md, section 9, has the error.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaln
+
+from edgeworth.errors import Unsupported
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.losses import PrivacyLoss, TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["Atoms", "Enumeration", "enumerable"]
+
+_UNIT = 2.0**-53
+_MOST_OUTER, _MOST_INNER = 2**17, 2**19
+_MOST_LATTICE = 2**13  # points of a sum that is convolved directly
+_DEEPEST = 680.0  # nats: masses and ratios that doubles hold
+_CUT = 115.0  # nats: of a law with more than two values, what is less likely than e^-115 is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Losses in rising order with logarithms of P-masses; certain up to `slack` and to a factor 1 +- `error`.
+
+    What is left out weighs at most `lost` under P and under Q.
+    """
+
+    place: Array
+    log_mass: Array
+    slack: float
+    error: float
+    lost: float = 0.0
+
+    def mirrored(self) -> Atoms:
+        """-L under Q."""
+        log_mass = (self.log_mass + self.place)[::-1]
+        return Atoms(-self.place[::-1], log_mass, self.slack, self.error + 4 * _UNIT + self.slack, self.lost)
+
+    def times(self, other: Atoms) -> Atoms:
+        """The law of the sum, one atom for each pair."""
+        place = np.add.outer(self.place, other.place).ravel()
+        order = np.argsort(place, kind="stable")
+        log_mass = np.add.outer(self.log_mass, other.log_mass).ravel()
+        farthest = float(np.max(np.abs(place)))
+        deepest = float(np.max(np.abs(log_mass)))
+        slack = self.slack + other.slack + _UNIT * farthest
+        error, lost = self.error + other.error + _UNIT * deepest, self.lost + other.lost
+        return Atoms(place[order], log_mass[order], slack, error, lost)
+
+
+def enumerable(total: TotalLoss) -> bool:
+    """Whether all atoms can be listed, and doubles hold their masses.
+
+    >>> import edgeworth as ew
+    >>> from edgeworth.losses import TotalLoss
+    >>> enumerable(TotalLoss.of(ew.RandomizedResponse(0.3) ** 100 * ew.RandomizedResponse(0.7) ** 50))
+    True
+    >>> enumerable(TotalLoss.of(ew.Gaussian(1.0)))
+    False
+    """
+    if not total.parts or not all(loss.is_atomic for loss, _ in total.parts):
+        return False
+    parts = _split(total)
+    ends = [_atoms(loss)[:2] for loss, _ in parts]
+    deepest = sum(n * float(np.max(np.abs(log_mass))) for (_, log_mass), (_, n) in zip(ends, parts, strict=True))
+    farthest = sum(n * float(np.max(np.abs(place))) for (place, _), (_, n) in zip(ends, parts, strict=True))
+    return max(deepest, farthest) < _DEEPEST and _groups([_count(loss, n) for loss, n in parts]) is not None
+
+
+def _split(total: TotalLoss) -> list[tuple[PrivacyLoss, int]]:
+    """The parts, those whose atoms multiply with the copies cut in two so that either group may have a half."""
+    parts: list[tuple[PrivacyLoss, int]] = []
+    for loss, n in total.parts:
+        multiplies = n > 1 and loss.lattice is None and _atoms(loss)[0].size > 2
+        parts.extend([(loss, n // 2), (loss, n - n // 2)] if multiplies else [(loss, n)])
+    return parts
+
+
+def _atoms(loss: PrivacyLoss) -> tuple[Array, Array, float]:
+    """Places, logarithms of P-masses and, of more than two, the mass that is left out."""
+    nodes = loss.nodes()
+    held = np.isfinite(nodes.log_weight)
+    place, log_mass = nodes.loss[held], nodes.log_weight[held]
+    kept = np.maximum(log_mass, log_mass + place) > -_CUT
+    if place.size <= 2 or (kept.all() and math.isfinite(loss.support[0]) and math.isfinite(loss.support[1])):
+        return place, log_mass, 0.0
+    return place[kept], log_mass[kept], (place.size + 1) * math.exp(-_CUT)
+
+
+def _count(loss: PrivacyLoss, n: int) -> float:
+    """How many atoms n copies have; infinite where they are too many to be listed."""
+    values = _atoms(loss)[0].size
+    if values <= 2:
+        return 1 + n * (values - 1)
+    if loss.lattice is not None:
+        points = n * (values - 1) + 1
+        return points if points <= _MOST_LATTICE else math.inf
+    return float(values) ** n if n * math.log(values) < math.log(2.0 * _MOST_INNER) else math.inf
+
+
+def _groups(counts: list[float]) -> tuple[list[int], list[int]] | None:
+    """The numbers of the parts of the outer and the inner group; None where one of them is too long."""
+    outer: list[int] = []
+    inner: list[int] = []
+    sizes = [1.0, 1.0]
+    for part in sorted(range(len(counts)), key=lambda part: -counts[part]):
+        fits = sizes[1] * counts[part] <= _MOST_INNER and (sizes[1] <= 4 * sizes[0] or not outer)
+        side = 1 if fits or sizes[0] * counts[part] > _MOST_OUTER else 0
+        sizes[side] *= counts[part]
+        (outer, inner)[side].append(part)
+    return (outer, inner) if sizes[0] <= _MOST_OUTER and sizes[1] <= _MOST_INNER else None
+
+
+def _power(loss: PrivacyLoss, n: int) -> Atoms:
+    """The atoms of n copies."""
+    place, log_mass, lost = _atoms(loss)
+    slack = 16 * _UNIT * n * float(np.max(np.abs(place)))
+    error = n * (8 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT
+    if place.size == 1:
+        return Atoms(n * place, n * log_mass, slack, error)
+    if place.size == 2:
+        k = np.arange(n + 1)
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        error += 8 * _UNIT * n * math.log(n + 2)
+        return Atoms((n - k) * place[0] + k * place[1], ways + (n - k) * log_mass[0] + k * log_mass[1], slack, error)
+    if loss.lattice is not None:
+        return _convolved(loss, n, Atoms(place, log_mass, slack, error, n * lost))
+    one = Atoms(place, log_mass, slack / n, error / n, lost)
+    made = one
+    for _ in range(n - 1):
+        made = made.times(one)
+    return made
+
+
+def _convolved(loss: PrivacyLoss, n: int, one: Atoms) -> Atoms:
+    """The copies of a lattice, directly: all terms are positive, so every mass keeps its digits."""
+    lattice = loss.lattice
+    assert lattice is not None
+    number = np.rint((one.place - lattice.offset) / lattice.spacing).astype(np.int64)
+    mass = np.zeros(int(number[-1] - number[0]) + 1)
+    mass[number - number[0]] = np.exp(one.log_mass)
+    made = mass
+    for _ in range(n - 1):
+        made = np.convolve(made, mass)
+    (held,) = np.nonzero(made)
+    place = n * lattice.offset + (n * int(number[0]) + held) * lattice.spacing
+    error = one.error + n * (mass.size + 4) * _UNIT
+    return Atoms(np.asarray(place), np.log(made[held]), one.slack, error, one.lost + n * made.size * 1e-300)
+
+
+class Enumeration:
+    """Readings of the sum forward: of E[(X-u)_+], E[(u-X)_+], E[min(X, u)], P[T > t] and P[T <= t]."""
+
+    def __init__(self, outer: Atoms, inner: Atoms) -> None:
+        self._outer, self._inner = outer, inner
+        self.slack = outer.slack + inner.slack + 8 * _UNIT * max(abs(self.least), abs(self.greatest))
+        count = outer.place.size + 3 * inner.place.size + 64
+        deepest = float(np.max(np.abs(outer.log_mass)) + np.max(np.abs(inner.log_mass)))
+        self.error = outer.error + inner.error + _UNIT * (count + 8 * deepest)
+        self.lost = outer.lost + inner.lost
+
+    @classmethod
+    def of(cls, total: TotalLoss) -> Enumeration:
+        """That of a total loss which is enumerable."""
+        steps = _split(total)
+        groups = _groups([_count(loss, n) for loss, n in steps])
+        if groups is None:
+            raise Unsupported("this composition has too many atoms to be listed")
+        laws = [Atoms(np.zeros(1), np.zeros(1), 0.0, 0.0)] * 2
+        for side, parts in enumerate(groups):
+            for part in parts:
+                laws[side] = laws[side].times(_power(*steps[part]))
+        return cls(*laws)
+
+    @cached_property
+    def mirrored(self) -> Enumeration:
+        """The other direction."""
+        made = Enumeration(self._outer.mirrored(), self._inner.mirrored())
+        made.__dict__["mirrored"] = self
+        return made
+
+    @property
+    def least(self) -> float:
+        """The least loss."""
+        return float(self._outer.place[0] + self._inner.place[0])
+
+    @property
+    def greatest(self) -> float:
+        """The greatest loss."""
+        return float(self._outer.place[-1] + self._inner.place[-1])
+
+    @cached_property
+    def _masses(self) -> tuple[Array, Array]:
+        """Those of the outer atoms, under P and Q."""
+        return np.exp(self._outer.log_mass), np.exp(self._outer.log_mass + self._outer.place)
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array]:
+        """Of the inner atoms: P from k on, P before k, Q before k."""
+        mass = np.exp(self._inner.log_mass)
+        power = np.exp(self._inner.log_mass + self._inner.place)
+        return _from(mass), _before(mass), _before(power)
+
+    @cached_property
+    def _integrals(self) -> tuple[Array, Array]:
+        """E[(e^B - w)_+] and E[(w - e^B)_+] at every inner atom w."""
+        ratio = np.exp(self._inner.place)
+        gap = ratio[1:] * -np.expm1(-np.diff(self._inner.place))
+        above, below, _ = self._sums
+        return np.append(_from(gap * above[1:-1]), 0.0), np.concatenate([[0.0], _before(gap * below[1:-1])])
+
+    def _places(self, t: float) -> tuple[NDArray[np.intp], Array]:
+        """For every outer atom a, the number of the first inner atom beyond t - a, and t - a."""
+        y = t - self._outer.place
+        return np.searchsorted(self._inner.place, y, side="right"), y
+
+    def delta(self, t: float) -> float:
+        """E[(X - u)_+]."""
+        k, y = self._places(t)
+        b = np.minimum(k, self._inner.place.size - 1)
+        next_place = self._inner.place[b]
+        value = (
+            self._integrals[0][k] + np.exp(next_place) * -np.expm1(np.minimum(y - next_place, 0.0)) * self._sums[0][k]
+        )
+        return float(np.sum(self._masses[1] * value))
+
+    def shortfall(self, t: float) -> float:
+        """E[(u - X)_+]/u."""
+        k, y = self._places(t)
+        last = np.maximum(k - 1, 0)
+        d = np.minimum(self._inner.place[last] - y, 0.0)
+        value = self._integrals[1][k] * np.exp(-y) + -np.expm1(d) * self._sums[1][k]
+        return float(np.sum(self._masses[0] * np.where(k > 0, value, 0.0)))
+
+    def overlap(self, t: float) -> float:
+        """E[min(X, u)]."""
+        k, _ = self._places(t)
+        return float(
+            np.sum(self._masses[1] * self._sums[2][k]) + math.exp(t) * np.sum(self._masses[0] * self._sums[0][k])
+        )
+
+    def above(self, t: float) -> float:
+        """P[T > t]."""
+        k, _ = self._places(t)
+        return float(np.sum(self._masses[0] * self._sums[0][k]))
+
+    def below(self, t: float) -> float:
+        """P[T <= t]."""
+        k, _ = self._places(t)
+        return float(np.sum(self._masses[0] * self._sums[1][k]))
+
+
+def _from(values: Array) -> Array:
+    """Sums from k on, with a last 0."""
+    return np.append(np.cumsum(values[::-1])[::-1], 0.0)
+
+
+def _before(values: Array) -> Array:
+    """Sums of those before k, with a first 0."""
+    return np.concatenate([[0.0], np.cumsum(values)])
