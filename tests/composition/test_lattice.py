@@ -212,7 +212,7 @@ def test_the_left_tail_of_faint_samples_agrees_to_the_last_double(epsilon):
     mine, theirs = read(made, "delta", "backward", epsilon), read(line, "delta", "backward", epsilon)
     assert mine[0] <= theirs[1]
     assert theirs[0] <= mine[1]
-    assert narrow(mine, 5e-6)
+    assert narrow(mine, 1e-5)
 
 
 MIXES = {
@@ -224,23 +224,20 @@ MIXES = {
 }
 
 
-WIDTHS = {"sampled atoms": 1e-5}  # atoms that no lattice holds: an error of order h^1.5
-
-
 @pytest.mark.parametrize("name", MIXES)
 def test_the_recursion_overlaps_and_is_wider(name):
     total = TotalLoss.of(MIXES[name])
-    made, wide = lattice.LatticeAnswers(total), recursion.compose(total)
+    made, wide = lattice.prepared(total), recursion.compose(total)
     for epsilon in (0.0, 0.3, 0.9):
         lower, upper = read(made, "delta", "forward", epsilon)
         assert lower <= wide.lower.profile()(epsilon)
         assert upper >= wide.upper.profile()(epsilon)
-        assert narrow((lower, upper), WIDTHS.get(name, 1e-6))
+        assert narrow((lower, upper), 1e-6)
     for alpha in (0.01, 0.3, 0.8):
         lower, upper = read(made, "tradeoff", "forward", alpha)
         assert lower <= wide.upper(alpha)
         assert upper >= wide.lower(alpha)
-        assert narrow((lower, upper), WIDTHS.get(name, 1e-6))
+        assert narrow((lower, upper), 1e-6)
 
 
 # --- itself

@@ -50,7 +50,8 @@ METHODS: dict[str, tuple[Engine, range]] = {
 }
 
 
-_FEW = 5_000  # steps: the width of a lattice grows with them
+_FEW = 5_000  # steps, more of which a line may answer as well and sooner
+_VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
 def choose(total: TotalLoss) -> tuple[str, str]:
@@ -104,12 +105,12 @@ def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
 
 def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedCurve:
     """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
-    if name == "contour" and lattice.applies(total) and sum(n for _, n in total.parts) <= _FEW:
+    if name == "contour" and lattice.applies(total):
         answers = Combined(contour.prepared(total), lambda: lattice.prepared(total))
         note = "readings left wider than 1e-6 are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified and total.null_only == total.alternative_only == 0:
-        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)))
-        note = "readings left wider than 1e-6 are narrowed by the recursion"
+        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)), _VERY_WIDE)
+        note = "readings left wider than 1e-3 are narrowed by the recursion"
     else:
         return composed
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))

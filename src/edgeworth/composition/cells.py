@@ -15,15 +15,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
-from edgeworth.composition import closed_form
+from edgeworth.composition.outside import NOTHING, TAIL_ERROR, Outside, atoms_outside, outside
+from edgeworth.composition.shares import gaussian_error, gaussian_shares, laplace_shares, sampled_gaussian_shares
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
-from edgeworth.losses.sampled import base_loss
 
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
@@ -31,21 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "anchor", "cells", "period"]
 
 _UNIT = 2.0**-53
-_LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
-_FEW, _MORE = (np.polynomial.legendre.leggauss(nodes) for nodes in (5, 7))
-_PANEL_POINT, _PANEL_SHARE = np.polynomial.legendre.leggauss(16)
-_PANELS = 24  # of a wide cell
-_NARROWEST, _NARROW = 0.02, 0.5  # the logarithm of the integrand moves by less where five, seven nodes are enough
-_NATS = 46.0  # e^-46 = 1e-20: what a wide cell may leave out of an integral, relative to it
-_TAIL_ERROR = 1e-12  # relative, of the distribution functions
-_SMALLEST = 1e-307
-_BLOCK, _WIDE_BLOCK = 2**16, 2**10  # cells at a time: some megabytes
 _LARGEST_MU = 30.0  # up to which the panels of a wide cell resolve its integrand
 _ON_A_POINT = 64 * _UNIT  # an atom this close to a point, relative to the largest loss, is on it
-
-
-Outside: TypeAlias = tuple[float, float, float]
-_NOTHING: Outside = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +58,7 @@ class Cells:
     @property
     def tail_error(self) -> float:
         """The relative error of the masses outside."""
-        return _TAIL_ERROR if max(*self.below, *self.above) > 0 else 0.0
+        return TAIL_ERROR if max(*self.below, *self.above) > 0 else 0.0
 
     @property
     def last(self) -> int:
@@ -125,8 +112,8 @@ def _(loss: GaussianLoss, h: float, reach: tuple[float, float]) -> Cells:
     first, last = math.floor(reach[0] / h), max(math.ceil(reach[1] / h), math.floor(reach[0] / h) + 1)
     k = np.arange(first, last)
     x = np.asarray(k * (h / loss.mu) + loss.mu / 2, dtype=np.float64)
-    shares = _gaussian_shares(x, np.full(k.size, h / loss.mu), loss.mu)
-    return _finished(loss, h, 0.0, first, shares, None, _gaussian_error(x, h / loss.mu))
+    shares = gaussian_shares(x, np.full(k.size, h / loss.mu), loss.mu)
+    return _finished(loss, h, 0.0, first, shares, None, gaussian_error(x, h / loss.mu))
 
 
 @cells.register
@@ -136,7 +123,7 @@ def _(loss: LaplaceLoss, h: float, reach: tuple[float, float]) -> Cells:
     first, last = _numbers(0.0, 2 * loss.theta, -loss.theta, h, reach)
     k = np.arange(first, last)
     x = np.asarray(k * (h / 2), dtype=np.float64)
-    shares = _laplace_shares(x, np.full(k.size, h / 2), loss.theta)
+    shares = laplace_shares(x, np.full(k.size, h / 2), loss.theta)
     atoms = _laplace_atoms(loss.theta)
     return _finished(loss, h, -loss.theta, first, shares, atoms, 32 * _UNIT)
 
@@ -151,10 +138,10 @@ def _(loss: SampledLoss, h: float, reach: tuple[float, float]) -> Cells:
             return _coarse_sample(loss, h, reach)
         first, last = _numbers(0.0, math.inf, offset, h, reach)
         edge = (1 - p) * np.expm1(h * np.arange(first, last + 1))  # X - (1-p) = p e^l, exactly 0 at the first point
-        shares = _sampled_gaussian(edge, (1 - p) * math.expm1(h) * np.exp(h * np.arange(first, last)), base.mu, p)
+        shares = sampled_gaussian_shares(edge, (1 - p) * math.expm1(h) * np.exp(h * np.arange(first, last)), base.mu, p)
         with np.errstate(divide="ignore"):
             x = np.log(edge / p) / base.mu + base.mu / 2
-        return _finished(loss, h, offset, first, shares, None, _gaussian_error(x[np.isfinite(x)], 1.0))
+        return _finished(loss, h, offset, first, shares, None, gaussian_error(x[np.isfinite(x)], 1.0))
     if isinstance(base, LaplaceLoss):
         least, greatest = loss.support
         first, last = _numbers(0.0, greatest - least, least, h, reach)
@@ -162,7 +149,7 @@ def _(loss: SampledLoss, h: float, reach: tuple[float, float]) -> Cells:
         edge = p * math.exp(-base.theta) + math.exp(least) * np.expm1(h * number)
         lower = np.log(edge / p) + base.theta  # of l + theta = 2x
         length = np.log1p(math.exp(least) * math.expm1(h) * np.exp(h * number[:-1]) / edge[:-1])
-        shares = _laplace_shares(lower[:-1] / 2, length / 2, base.theta)
+        shares = laplace_shares(lower[:-1] / 2, length / 2, base.theta)
         return _finished(loss, h, least, first, shares, _laplace_atoms(base.theta, loss), 64 * _UNIT)
     return cells.dispatch(PrivacyLoss)(loss, h, reach)
 
@@ -182,11 +169,11 @@ def _(loss: ReplacedLoss, h: float, reach: tuple[float, float]) -> Cells:
     if isinstance(base, GaussianLoss):
         _check_mu(base.mu)
         x = lower / base.mu + base.mu / 2
-        left, right = _gaussian_shares(x[:-1], length / base.mu, base.mu)
-        error = _gaussian_error(x, 1.0)
+        left, right = gaussian_shares(x[:-1], length / base.mu, base.mu)
+        error = gaussian_error(x, 1.0)
         ends = np.full(last + 1, -np.inf)
     else:
-        left, right = _laplace_shares((lower[:-1] + base.theta) / 2, length / 2, base.theta)
+        left, right = laplace_shares((lower[:-1] + base.theta) / 2, length / 2, base.theta)
         error = 64 * _UNIT
         (_, mass), place = _laplace_atoms(base.theta)[1], loss.support[1]
         left, right, ends, _ = _with_atoms(left, right, h, 0, 0.0, [(place, mass)])
@@ -197,10 +184,10 @@ def _(loss: ReplacedLoss, h: float, reach: tuple[float, float]) -> Cells:
     log_left = np.concatenate([(right + loss_at[1:])[::-1], left])
     log_right = np.concatenate([(left + loss_at[:-1])[::-1], right])
     atoms = np.concatenate([(ends[1:] + loss_at[1:])[::-1], [centre], ends[1:]])
-    outside = _outside(loss, -h * lasts[0], h * lasts[1])
+    beyond = outside(loss, -h * lasts[0], h * lasts[1])
     kept, points = slice(last - lasts[0], last + lasts[1]), slice(last - lasts[0], last + lasts[1] + 1)
     slack = 8 * _UNIT * h * last
-    return Cells(h, 0.0, -lasts[0], log_left[kept], log_right[kept], atoms[points], *outside, error, slack)
+    return Cells(h, 0.0, -lasts[0], log_left[kept], log_right[kept], atoms[points], *beyond, error, slack)
 
 
 def _check_mu(mu: float) -> None:
@@ -221,12 +208,6 @@ def _numbers(least: float, greatest: float, offset: float, h: float, reach: tupl
     return first, max(last, first + 1)
 
 
-def _gaussian_error(x: Array, length: float) -> float:
-    """Of masses e^(-x^2/2): the place x has some ulps of itself, the quadrature 1e-16."""
-    top = float(np.max(np.abs(x), initial=1.0)) + length
-    return (64 + 8 * top * top) * _UNIT
-
-
 def _coarse_sample(loss: SampledLoss, h: float, reach: tuple[float, float]) -> Cells:
     """A sample of Gaussian noise whose whole left side lies in one cell.
 
@@ -242,107 +223,11 @@ def _coarse_sample(loss: SampledLoss, h: float, reach: tuple[float, float]) -> C
     rise = rest * np.expm1(h * number)
     x = np.log1p(rise / p - k) / mu + mu / 2
     length = np.log1p(rest * math.expm1(h) * np.exp(h * number[:-1]) / ((1 - k) * p + rise[:-1])) / mu
-    left, right = _gaussian_shares(x[:-1], length, mu)
+    left, right = gaussian_shares(x[:-1], length, mu)
     to_left = p * float((1 - k) * ndtr(x[0]) - ndtr(x[0] - mu)) / (-math.expm1(-h) * rest)
     left = np.concatenate([[math.log(to_left)], left])
     right = np.concatenate([[math.log(float(ndtr(x[0])) - to_left)], right])
-    return _finished(loss, h, offset, -1, (left, right), None, _gaussian_error(x, 1.0) + 16 * _UNIT / min(mu, 1.0))
-
-
-def _sampled_gaussian(edge: Array, gap: Array, mu: float, p: float) -> tuple[Array, Array]:
-    """Cells of the base at the images of the ends; the first may reach to -inf."""
-    with np.errstate(divide="ignore"):
-        x = np.log(edge / p) / mu + mu / 2
-        length = np.log1p(gap / edge[:-1]) / mu
-    return _gaussian_shares(x[:-1], length, mu, right=x[1:])
-
-
-def _gaussian_shares(x: Array, length: Array, mu: float, right: Array | None = None) -> tuple[Array, Array]:
-    """Logarithms of both shares of the cells [x, x + length] under N(0, 1), X = e^(mu x); block by block."""
-    end = x + length if right is None else right
-    log_left, log_right = np.empty(x.size), np.empty(x.size)
-    for start in range(0, x.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        log_left[part], log_right[part] = _block_shares(x[part], end[part], length[part], mu)
-    return log_left, log_right
-
-
-def _block_shares(x: Array, end: Array, length: Array, mu: float) -> tuple[Array, Array]:
-    """Narrow cells by few nodes, wide ones by panels."""
-    with np.errstate(invalid="ignore"):
-        change = np.maximum(np.abs(x), np.abs(end)) * length + length**2 + mu * length
-    log_left, log_right = np.empty(x.size), np.empty(x.size)
-    narrowest = change <= _NARROWEST
-    for narrow, rule in ((narrowest, _FEW), (~narrowest & (change <= _NARROW), _MORE)):
-        if narrow.any():
-            start, d = x[narrow], length[narrow]
-            left, to_right = _narrow_sums(start * d, d * d, mu * d, rule)
-            front = -0.5 * start * start - _LOG_ROOT_TWO_PI + np.log(d)
-            log_left[narrow], log_right[narrow] = front + np.log(left), front + np.log(to_right)
-    (wide,) = np.nonzero(~(change <= _NARROW))
-    for begin in range(0, wide.size, _WIDE_BLOCK):
-        at = wide[begin : begin + _WIDE_BLOCK]
-        log_left[at], log_right[at] = _wide_shares(x[at], end[at], length[at], mu)
-    return log_left, log_right
-
-
-def _narrow_sums(slope: Array, curvature: Array, span: Array, rule: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Integrals over 0 < t < 1 of e^(-slope t - curvature t^2/2) times the shares of both ends.
-
-    The nodes keep away from 1, so 1 minus the share of the right end loses no more than some ulps.
-    """
-    left, right = np.zeros(slope.size), np.zeros(slope.size)
-    whole = np.expm1(span)
-    for t, weight in zip(0.5 * (1 + rule[0]), 0.5 * rule[1], strict=True):
-        density = weight * np.exp(-(slope + 0.5 * curvature * t) * t)
-        to_right = density * (np.expm1(span * t) / whole)
-        right += to_right
-        left += density - to_right
-    return left, right
-
-
-def _wide_shares(x: Array, end: Array, length: Array, mu: float) -> tuple[Array, Array]:
-    """The same by panels over the part of the cell around each integrand's own peak."""
-    whole = -np.expm1(-mu * length)
-
-    def places(peak: Array, centre: float) -> tuple[Array, Array]:
-        depth = np.abs(peak - centre)
-        room = np.sqrt(depth**2 + 2 * _NATS) - depth
-        low, high = np.maximum(x, peak - room), np.minimum(end, peak + room)
-        step = (high - low) / _PANELS
-        panel = low[:, None] + step[:, None] * np.arange(_PANELS)
-        place = panel[:, :, None] + step[:, None, None] * (0.5 * (1 + _PANEL_POINT))
-        weight = np.broadcast_to(step[:, None, None] * (0.5 * _PANEL_SHARE), place.shape)
-        return place.reshape(x.size, -1), weight.reshape(x.size, -1)
-
-    place, weight = places(np.clip(0.0, x, end), 0.0)
-    peak = -0.5 * np.clip(0.0, x, end) ** 2
-    density = weight * np.exp(-0.5 * place**2 - peak[:, None])
-    left = np.sum(density * -np.expm1(-mu * (end[:, None] - place)), axis=1) / whole
-    log_left = peak - _LOG_ROOT_TWO_PI + np.log(left)
-    # phi(x) e^(-mu (end - x)) = phi(x - mu) e^(mu^2/2 - mu end)
-    place, weight = places(np.clip(mu, x, end), mu)
-    peak = -0.5 * (np.clip(mu, x, end) - mu) ** 2
-    density = weight * np.exp(-0.5 * (place - mu) ** 2 - peak[:, None])
-    with np.errstate(invalid="ignore"):
-        rise = np.where(np.isfinite(x)[:, None], -np.expm1(-mu * (place - x[:, None])), 1.0)
-    right = np.sum(density * rise, axis=1) / whole
-    return log_left, peak - _LOG_ROOT_TWO_PI + mu * mu / 2 - mu * end + np.log(right)
-
-
-def _laplace_shares(x: Array, length: Array, theta: float) -> tuple[Array, Array]:
-    """Logarithms of both shares under the density e^-x/2 on 0 < x < theta, X = e^(2x); formulas.
-
-    With d = min(length, theta - x) the part of the cell that has mass, the right share is the integral over
-    0 < t < d of e^-t (e^(2t) - 1)/2 over e^(2 length) - 1, that is (e^d - 1)^2 e^-d/2 over the same.
-    """
-    d = np.clip(theta - x, 0.0, length)
-    with np.errstate(divide="ignore"):
-        log_whole = np.log(np.expm1(2 * length))
-        log_right = 2 * np.log(np.expm1(d)) - d - math.log(2) - x - log_whole
-        # left: e^(2 length) (1 - e^-d) - (e^d - 1), over 2: = (1 - e^-d) (e^(2 length) - e^d)/2
-        log_left = np.log(-np.expm1(-d)) + d + np.log(np.expm1(2 * length - d)) - math.log(2) - x - log_whole
-    return log_left, log_right
+    return _finished(loss, h, offset, -1, (left, right), None, gaussian_error(x, 1.0) + 16 * _UNIT / min(mu, 1.0))
 
 
 def _laplace_atoms(theta: float, image: SampledLoss | None = None) -> list[tuple[float, float]]:
@@ -385,47 +270,19 @@ def _finished(
 ) -> Cells:
     left, right, on_points, slack = _with_atoms(*shares, h, first, offset, atoms or [])
     last = first + left.size
-    below, above = _outside(loss, offset + first * h, offset + last * h)
+    below, above = outside(loss, offset + first * h, offset + last * h)
     if offset + first * h <= loss.support[0] + 1e-9 * h:
-        below = _NOTHING
+        below = NOTHING
     if offset + last * h >= loss.support[1] - 1e-6 * h:
-        above = _NOTHING
+        above = NOTHING
     slack += 8 * _UNIT * (abs(offset) + h * max(abs(first), abs(last)))
     return Cells(h, offset, first, left, right, on_points, below, above, error, slack)
-
-
-def _outside(loss: PrivacyLoss, low: float, high: float) -> tuple[Outside, Outside]:
-    """Masses under P and Q left of `low` and right of `high`, and what one of them has more than the other explains."""
-    null_below, null_above, below, above = loss.distribution(np.array([low, high]))
-    left = max(float(null_below[0]), _SMALLEST), max(float(below[0]), _SMALLEST)
-    right = max(float(null_above[1]), _SMALLEST), max(float(above[1]), _SMALLEST)
-    return (
-        _NOTHING if low <= loss.support[0] else (*left, max(_excess(loss, low, "left"), _SMALLEST)),
-        _NOTHING if high >= loss.support[1] else (*right, max(_excess(loss, high, "right"), _SMALLEST)),
-    )
-
-
-def _excess(loss: PrivacyLoss, place: float, side: Literal["left", "right"]) -> float:
-    """E[(X - e^B)_+] to its own precision, from the base for a sample; on the left E[(1 - X e^-A)_+].
-
-    On the left of a sample X - (1-p) = p e^l turns the latter into e^-A p e^l times that of the base at l, and the
-    bases are symmetric.
-    """
-    if isinstance(loss, ReplacedLoss):
-        return _excess(SampledLoss(loss.base, loss.rate), abs(place), "right")
-    if side == "left" and isinstance(loss, SampledLoss):
-        level = float(base_loss(np.array([place]), loss.rate)[0])
-        return math.exp(level - place) * loss.rate * _excess(loss.base, -level, "right")
-    curve = closed_form.one_step(loss)
-    assert curve is not None
-    profile = curve.profile()
-    return float(profile(place) if side == "right" else profile.reverse()(-place))
 
 
 def _lattice_like(h: float, offset: float, first: int, log_atoms: Array, error: float = 0.0) -> Cells:
     nothing = np.full(log_atoms.size - 1, -np.inf)
     slack = 8 * _UNIT * (abs(offset) + h * max(abs(first), abs(first + nothing.size)))
-    return Cells(h, offset, first, nothing, nothing, log_atoms, _NOTHING, _NOTHING, error, slack)
+    return Cells(h, offset, first, nothing, nothing, log_atoms, NOTHING, NOTHING, error, slack)
 
 
 def _lattice_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Cells:
@@ -451,20 +308,10 @@ def _lattice_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> C
     farthest = int(np.max(np.abs(number[[first, last]])))
     slack = made.slack + abs(h * stride - lattice.spacing) * farthest + 8 * _UNIT * lattice.spacing * farthest
     below, above = (
-        _atoms_outside(lattice.log_null[part], place[part], float(place[end]), endless=math.isinf(loss.support[side]))
+        atoms_outside(lattice.log_null[part], place[part], float(place[end]), endless=math.isinf(loss.support[side]))
         for side, part, end in ((0, slice(first), first), (1, slice(last + 1, None), last))
     )
     return Cells(h, made.offset, made.first, made.log_left, made.log_right, atoms, below, above, made.error, slack)
-
-
-def _atoms_outside(log_null: Array, place: Array, end: float, *, endless: bool) -> Outside:
-    """Masses of the atoms beyond an end point, with e^-700 for those that the law itself left out."""
-    rest = math.exp(-700.0) if endless else 0.0
-    right = place.size > 0 and float(place[0]) > end
-    with np.errstate(under="ignore"):
-        null, alternative = np.exp(log_null), np.exp(log_null + place)
-        excess = -np.expm1(-np.abs(place - end)) * (alternative if right else null)
-        return float(np.sum(null)) + rest, float(np.sum(alternative)) + rest, float(np.sum(excess)) + rest
 
 
 def _atomic_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Cells:
@@ -479,7 +326,7 @@ def _atomic_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Ce
     left, right, on_points, moved = _with_atoms(nothing, nothing, h, first, offset, atoms)
     low, high = offset + first * h, offset + last * h
     below, above = (
-        _atoms_outside(log_mass[part], place[part], end, endless=math.isinf(loss.support[side]))
+        atoms_outside(log_mass[part], place[part], end, endless=math.isinf(loss.support[side]))
         for side, part, end in ((0, place < low - 1e-9 * h, low), (1, place > high + 1e-9 * h, high))
     )
     error = (64 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT

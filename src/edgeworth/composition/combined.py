@@ -36,8 +36,8 @@ _GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
 class Combined:
     """The answers of one engine, narrowed by those of another that is prepared when it is first needed."""
 
-    def __init__(self, first: Answers, second: Callable[[], Answers]) -> None:
-        self._first, self._prepare = first, second
+    def __init__(self, first: Answers, second: Callable[[], Answers], wide: float = _WIDE) -> None:
+        self._first, self._prepare, self._wide = first, second, wide
 
     @cached_property
     def _second(self) -> Answers:
@@ -67,7 +67,7 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
-        (wide,) = np.nonzero(_is_wide(ends))
+        (wide,) = np.nonzero(_is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE:
             return ends
         try:
@@ -80,10 +80,10 @@ class Combined:
         return Ends(lower, upper)
 
 
-def _is_wide(ends: Ends) -> NDArray[np.bool_]:
+def _is_wide(ends: Ends, wide: float) -> NDArray[np.bool_]:
     known = np.isfinite(ends.upper)
     width = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
-    return np.asarray(width > _WIDE * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper)
+    return np.asarray(width > wide * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper)
 
 
 class CurveAnswers:

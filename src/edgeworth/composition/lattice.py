@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from edgeworth.composition.answered import answered
+from edgeworth.composition.enumerated import enumerable
+from edgeworth.composition.enumerated_answers import EnumeratedAnswers
 from edgeworth.composition.lattice_answers import FINE, LatticeAnswers
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity
@@ -41,9 +43,9 @@ def _known(loss: PrivacyLoss) -> bool:
 
 
 @lru_cache(maxsize=4)
-def prepared(total: TotalLoss) -> LatticeAnswers:
-    """The answers of a total loss; the last few are kept."""
-    return LatticeAnswers(total)
+def prepared(total: TotalLoss) -> LatticeAnswers | EnumeratedAnswers:
+    """The answers of a total loss, from its atoms where they can be listed; the last few are kept."""
+    return EnumeratedAnswers(total) if enumerable(total) else LatticeAnswers(total)
 
 
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:

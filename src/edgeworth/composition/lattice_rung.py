@@ -1,73 +1,47 @@
 """One rung of the ladder: two enclosing laws of the sum, prepared for the readings between two thresholds.
 
-Everything that is chosen here (tilt, step, range of one step, window) decides only how narrow the ends are. That they
-are ends is proved in docs/proofs/lattice.md for any choice.
+Few steps are enclosed by two laws on the points of a lattice (`rounding`), whose width grows with the number of steps.
+Many are smoothed by a little noise (`smoothed`), whose width does not.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import fft
 
-from edgeworth.composition.cells import Cells, cells, period
-from edgeworth.composition.rounding import log_moment, lowered, raised
-from edgeworth.composition.tilted_lattice import Kind, Tail, convolved
+from edgeworth.composition.cells import cells
+from edgeworth.composition.lattice_plan import Goal, Parts, Plan, common_step, planned
+from edgeworth.composition.masses import far_left, masses
+from edgeworth.composition.rounding import lowered, raised
+from edgeworth.composition.smoothed import Line, SmoothTail, smoothed
+from edgeworth.composition.tilted_lattice import Tail, convolved
+from edgeworth.composition.transforms import transform, with_ends
 from edgeworth.errors import ComputationFailed
-from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss
-from edgeworth.losses.sampled import sampled_loss
+from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Goal", "Parts", "Rung", "common_step", "prepare", "refined"]
+__all__ = ["Rung", "prepare", "refined"]
 
 MOST_POINTS = 2**20
 _FEW_POINTS = 2**13  # of a first attempt, which shows how fine the step has to be
+_FEW_STEPS, _MANY_STEPS = 32, 5_000  # so many are rounded at first, and so many at all; more are smoothed
 _FINEST_RATIO = 2.0**-9
 _MOST_PASSES = 2
 _FEWEST_LEFT = 6
+_TRIED = 21  # thresholds at which a rung is judged
 _HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
-_MOST_SCOUTS = 8
-_LONGEST_TILT = 1e5  # in units of 1/spread
-_SCOUTS = 1024  # cells of the rough laws that choose the tilt
-_NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
-_STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
-_REST = 1e-10  # of the reading: what the range of one step may cost
-_FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
-_LARGEST_LOSS = 600.0
 _LARGEST_EXPONENT = 700.0
 _TAIL_ERROR = 1e-12
-_MOST_RATIO = 4096  # of two spacings that are still taken for multiples of one
-
-Parts = tuple[tuple["PrivacyLoss", int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a rung is for: a kind of reading between two thresholds, and the relative width that is aimed at."""
-
-    kind: Kind
-    least: float
-    greatest: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """What was chosen for a goal: the tilt, the window of the sum, and the range of every step."""
-
-    parts: Parts
-    goal: Goal
-    tilt: float
-    window: tuple[float, float]
-    reach: list[tuple[float, float]]
+_COARSEST = 0.2  # the longest step of a smoothed law
+_CHEAP = 2.0**17  # points for which no other way is tried
+_DEARER = 4.0  # a point of the smoothed law over a point of the rounded ones, in time
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +49,8 @@ class Rung:
     """Ends of one kind of reading between two thresholds, from the raised and the lowered law."""
 
     plan: Plan
-    high: Tail
-    low: Tail
+    high: Tail | SmoothTail
+    low: Tail | SmoothTail
     slack: float
     above: Array  # a row for each part: n, mass right of its range under P and Q, the excess of Q, the last point
     below: Array  # the same on the left, with the excess of P and the first point
@@ -93,28 +67,43 @@ class Rung:
         return self._reverse(t) if self.goal.kind == "reverse" else self._overlap(t)
 
     def outside(self, direction: str) -> tuple[float, float]:
-        """What the masses outside the ranges take from alpha or 1 - alpha, and what they add to f at the most.
+        """What the masses outside the ranges take from alpha or 1 - alpha, and what is added to f for them at the most.
 
         Of the overlap, steps right of their ranges have at most u P of it and those on the left Q. To the reverse those
         on the left add P - Q/u, to delta those on the right Q - u P.
         """
         right = [-math.expm1(_log_none(self.above, column)) for column in (1, 2)]
         left = [-math.expm1(_log_none(self.below, column)) for column in (1, 2)]
-        more, less = 1 + 8 * _TAIL_ERROR, 1 - 8 * _TAIL_ERROR
+        more, less, forward = 1 + 8 * _TAIL_ERROR, 1 - 8 * _TAIL_ERROR, direction == "forward"
         if self.goal.kind == "overlap":
             ends = right[0] * more, left[1] * more
-            return ends if direction == "forward" else (ends[1], ends[0])
-        if self.goal.kind == "reverse":
-            return left[0] * less, left[1] * more
-        return right[1] * less, right[0] * more
+            return ends if forward else (ends[1], ends[0])
+        weak, strong = (left[1], left[0]) if self.goal.kind == "reverse" else (right[0], right[1])
+        if forward == (self.goal.kind == "delta"):
+            return weak * more, 1 - strong * less
+        return strong * less, weak * more
 
     def width(self) -> float:
         """The largest relative width at some thresholds within the goal, of those where it is not hopeless."""
-        lower, upper = self.ends(np.linspace(self.goal.least, self.goal.greatest, 5))
+        return self.quality()[1]
+
+    def quality(self) -> tuple[int, float]:
+        """At how many of some thresholds it is hopeless, and the largest relative width at the others."""
+        lower, upper = self.ends(np.linspace(self.goal.least, self.goal.greatest, _TRIED))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(upper > 0, (upper - lower) / upper, 0.0)
         hopeful = ratio[ratio < _HOPELESS]
-        return float(np.max(hopeful if hopeful.size else ratio))
+        return ratio.size - hopeful.size, float(np.max(hopeful if hopeful.size else ratio))
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the laws are smoothed, not rounded."""
+        return isinstance(self.high, SmoothTail)
+
+    @property
+    def step(self) -> float:
+        """The distance of two points."""
+        return self.high.window.h
 
     def _delta(self, t: Array) -> tuple[Array, Array]:
         lower = math.exp(-self.slack) * self.low.ends(t + self.slack)[0] + self._one_step_above(t)
@@ -165,63 +154,122 @@ def _log_none(rows: Array, column: int) -> float:
         return float(np.sum(rows[:, 0] * np.log1p(-np.minimum(rows[:, column], 1.0))))
 
 
-def common_step(parts: Parts) -> tuple[float | None, bool]:
-    """The largest step at which the atoms of all parts are on points, or None; whether there is nothing but atoms."""
-    exact = all(loss.lattice is not None for loss, _ in parts)
-    periods = sorted({length for loss, _ in parts if (length := period(loss)) is not None})
-    if not periods:
-        return (1.0 if exact else None), exact
-    step = periods[0]
-    for length in periods[1:]:
-        step = _common_divisor(length, step)
-        if step * _MOST_RATIO < periods[0]:
-            return periods[-1], False
-    return step, exact
-
-
-def _common_divisor(length: float, step: float) -> float:
-    """Euclid's algorithm on two lengths that may carry some ulps of error."""
-    rounding = 2.0**-46 * length
-    while step > rounding:
-        length, step = step, math.fmod(length + rounding, step) - rounding
-        step = abs(step)
-    return length
-
-
 def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
     """A rough rung: rough laws choose the tilt and the window, and a step is tried that is fine enough for any law."""
-    plan = _plan(parts, goal, spread)
+    plan = planned(parts, goal, spread)
     common, exact = common_step(parts)
     if exact and common is not None:
         return _built(plan, common)
-    points = _FEW_POINTS
-    while True:
+    makers = [_rounded, _roughly_smoothed]
+    if sum(n for _, n in parts) > _FEW_STEPS:
+        makers.reverse()
+    made = makers[0](plan)
+    if made is None or made.quality()[0] > _TRIED // 2:
+        made = makers[1](plan) or made
+    if made is None:
+        raise ComputationFailed("no lattice of some thousand points holds this law; use another method")
+    return made
+
+
+def _rounded(plan: Plan) -> Rung | None:
+    """A rough rung of two laws on points, with more of them where too few leave no room; None where that fails."""
+    if sum(n for _, n in plan.parts) > _MANY_STEPS:
+        return None
+    for points in (_FEW_POINTS, 8 * _FEW_POINTS, 64 * _FEW_POINTS):
         try:
             return _built(plan, _aligned(plan, (plan.window[1] - plan.window[0]) / points))
         except ComputationFailed:
-            points *= 8
-            if points > MOST_POINTS:
-                raise
+            continue
+    return None
 
 
-def refined(rough: Rung) -> Rung:
-    """The rung with a step that reaches the width aimed at, if some millions of points can: the width goes as h^2."""
-    rung, plan = rough, rough.plan
-    if common_step(plan.parts)[1]:
-        return rung
+def _roughly_smoothed(plan: Plan) -> Rung | None:
+    """A rough rung of smoothed laws; None where that fails."""
+    try:
+        return _smoothed(plan, _FEW_POINTS)
+    except ComputationFailed:
+        return None
+
+
+def refined(rough: Rung, width: float) -> Rung:
+    """The rung with a step that reaches the width aimed at, if a million points can: the width goes as h^2."""
+    if common_step(rough.plan.parts)[1]:
+        return rough
+    rung = replace(rough, plan=replace(rough.plan, goal=replace(rough.goal, width=width)))
+    tried = [rung]
     for _ in range(_MOST_PASSES):
-        width = rung.width()
-        if width <= plan.goal.width:
+        if rung.quality() <= (0, width):
             break
-        h = rung.high.window.h
-        finer = _aligned(plan, h * max(math.sqrt(0.8 * plan.goal.width / width), _FINEST_RATIO))
-        if not finer < 0.8 * h:
+        if len(tried) == 1 and _prospect(rung) > (1.0, _CHEAP):
+            other = (_rounded if rung.is_smooth else _roughly_smoothed)(rung.plan)
+            tried += [] if other is None else [other]
+        best = min(tried, key=_prospect)
+        finer = _finer(best)
+        if finer is None:
             break
-        try:
-            rung = _built(plan, finer)
-        except ComputationFailed:
-            break
+        tried[tried.index(best)] = finer
+        rung = min([rung, finer], key=Rung.quality)
     return rung
+
+
+def _finest(rung: Rung) -> float:
+    """The step that should reach the goal, or the least that can be had."""
+    wanted = rung.step * max(math.sqrt(0.8 * rung.goal.width / max(rung.width(), 1e-300)), _FINEST_RATIO)
+    return max(wanted, _length(rung.plan) / MOST_POINTS) if rung.is_smooth else _aligned(rung.plan, wanted)
+
+
+def _prospect(rung: Rung) -> tuple[float, float]:
+    """What a finer step should reach, in widths aimed at, and what it costs in time."""
+    step = _finest(rung)
+    hopeless, width = rung.quality()
+    reached = width * min(step / rung.step, 1.0) ** 2 * (1 + hopeless)
+    points = _length(rung.plan) * _DEARER if rung.is_smooth else rung.plan.window[1] - rung.plan.window[0]
+    return max(reached / rung.goal.width, 1.0), points / step
+
+
+def _finer(rung: Rung) -> Rung | None:
+    """The rung with a finer step; None where that cannot be had."""
+    step = _finest(rung)
+    if not step < 0.8 * rung.step:
+        return None
+    try:
+        return (
+            _smoothed(rung.plan, math.floor(_length(rung.plan) / step)) if rung.is_smooth else _built(rung.plan, step)
+        )
+    except ComputationFailed:
+        return None
+
+
+def _length(plan: Plan) -> float:
+    """The period of a smoothed law: as far as the sum is likely to be from any threshold."""
+    return 1.01 * max(plan.window[1] - plan.goal.least, plan.goal.greatest - plan.window[0])
+
+
+def _smoothed(plan: Plan, points: int) -> Rung:
+    """Both laws smoothed: they differ in what lies outside the ranges, which the higher one has on the end points."""
+    parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
+    points = max(points, math.ceil(_length(plan) / _COARSEST))
+    if points > MOST_POINTS:
+        raise ComputationFailed(f"a window of {_length(plan):g} is too long to be smoothed")
+    size = 2 * fft.next_fast_len((points + 1) // 2, real=True)
+    h = _length(plan) / points
+    counts = [n for _, n in parts]
+    made = [masses(loss, ends, tilt, math.pi / h) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
+    slack = sum(n * (m.slack + 2.0**-50 * m.farthest) for m, n in zip(made, counts, strict=True))
+    slack += 2.0**-50 * (abs(window[0]) + abs(window[1]))
+    kept = goal.least - slack, goal.greatest + slack
+    lows = [transform(m, tilt, h, size, far_left(loss)) for m, (loss, _) in zip(made, parts, strict=True)]
+    highs = []
+    for m, law in zip(made, lows, strict=True):
+        ends = [(m.ends[0], math.exp(-m.ends[0]) * m.below[1]), (m.ends[1], m.above[0])]
+        highs.append(with_ends(law, tilt, h, size, ends))
+    low = smoothed(Line(goal.kind, list(zip(lows, counts, strict=True)), tilt, h, size), kept)
+    high = low
+    if any(one is not other for one, other in zip(lows, highs, strict=True)):
+        high = smoothed(Line(goal.kind, list(zip(highs, counts, strict=True)), tilt, h, size), kept)
+    above = np.array([(n, *m.above, m.ends[1]) for m, (_, n) in zip(made, parts, strict=True)])
+    below = np.array([(n, *m.below, m.ends[0]) for m, (_, n) in zip(made, parts, strict=True)])
+    return Rung(plan, high, low, slack, above, below)
 
 
 def _aligned(plan: Plan, h: float) -> float:
@@ -246,6 +294,8 @@ def _aligned(plan: Plan, h: float) -> float:
 
 def _built(plan: Plan, h: float) -> Rung:
     parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
+    if max(ends[1] - ends[0] for ends in plan.reach) > 1.5 * MOST_POINTS * h:
+        raise ComputationFailed(f"a step of {h:g} makes too many cells")
     made = [cells(loss, h, ends) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
     offset = math.fsum(n * c.offset for c, (_, n) in zip(made, parts, strict=True))
     slack = sum(n * c.slack for c, (_, n) in zip(made, parts, strict=True))
@@ -259,156 +309,3 @@ def _built(plan: Plan, h: float) -> Rung:
     above = np.array([(n, *c.above, c.offset + c.last * h) for c, (_, n) in zip(made, parts, strict=True)])
     below = np.array([(n, *c.below, c.offset + c.first * h) for c, (_, n) in zip(made, parts, strict=True)])
     return Rung(plan, tails[0], tails[1], slack, above, below)
-
-
-def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
-    """The losses between which doubles can hold the masses."""
-    if isinstance(loss, GaussianLoss):
-        far = _FARTHEST * loss.mu + loss.mu**2 / 2
-        return max(-far, -_LARGEST_LOSS), min(far, _LARGEST_LOSS)
-    if isinstance(loss, SampledLoss | ReplacedLoss) and isinstance(loss.base, GaussianLoss):
-        far = _FARTHEST * loss.base.mu + loss.base.mu**2 / 2
-        top = min(float(sampled_loss(np.array([far]), loss.rate)[0]), _LARGEST_LOSS)
-        return (-top if isinstance(loss, ReplacedLoss) else math.log1p(-loss.rate)), top
-    least, greatest = loss.support
-    lattice = loss.lattice
-    if lattice is not None:
-        ends = lattice.offset + lattice.spacing * (lattice.first + np.array([0, lattice.log_null.size - 1]))
-        return float(ends[0]), float(ends[1])
-    if loss.is_atomic:  # an endless row of atoms is cut where their masses underflow
-        places = loss.nodes().loss
-        return float(np.min(places)), float(np.max(places))
-    return least, greatest
-
-
-def _reach(loss: PrivacyLoss, parts: Parts, goal: Goal, spread: float) -> tuple[float, float]:
-    """The range of one step: as far to the side that is read as one step alone can matter beside the others.
-
-    Outcomes E with a step right of B > t add at least Q[E] - u P[E] to delta, and exactly that where the others cannot
-    bring the sum below t again, however the step is distributed; so B need not be far beyond the threshold, and a heavy
-    tail beyond it does not spoil the tilt. Mirrored for the reverse.
-    """
-    least, greatest = _deepest(loss)
-    if goal.kind == "overlap":
-        return least, greatest
-    right = goal.kind == "delta"
-    end, t = (greatest, goal.greatest) if right else (-least, -goal.least)
-    tried = t + spread * np.geomspace(0.5, 1e4, 80)
-    tried = np.append(tried[tried < end], end)
-    lost, reading = np.zeros(tried.size), 0.0
-    for other, n in parts:
-        null_below, null_above, below, above = other.distribution(
-            np.append(tried, t) if right else -np.append(tried, t)
-        )
-        weak, strong = (null_above, above) if right else (below, null_below)
-        lost += n * weak[:-1] * math.exp(min(t, _LARGEST_EXPONENT))
-        reading += n * max(float(strong[-1] - math.exp(min(t, _LARGEST_EXPONENT)) * weak[-1]), 0.0)
-    enough = lost * _back(parts, t - tried, right=right) <= _REST * max(reading, 1e-320)
-    enough[-1] = True
-    found = float(tried[int(np.argmax(enough))])
-    return (least, found) if right else (-found, greatest)
-
-
-def _back(parts: Parts, t: Array, *, right: bool) -> Array:
-    """P[T < t], or mirrored Q[-T < t], roughly: 0 beyond the support, or by Chernoff's inequality at some tilts."""
-    least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
-    moments = [loss.cumulants(2) for loss, _ in parts]
-    variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
-    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(variance)
-    limit = min((-loss.steepest[0] if right else loss.steepest[1] - 1) for loss, _ in parts)
-    steep = np.minimum(steep, limit)
-    tilts = -steep if right else 1 + steep
-    k = np.zeros(tilts.size)
-    for loss, n in parts:
-        k += n * loss.tilted(tilts, 2, (min(0.0, float(tilts[-1])), max(1.0, float(tilts[-1]))))[:, 0]
-    bound = np.exp(np.minimum(np.min(k[:, None] + steep[:, None] * t, axis=0), 0.0))
-    return np.where(t < least, 0.0, bound)
-
-
-def _plan(parts: Parts, goal: Goal, spread: float) -> Plan:
-    """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is."""
-    plan = _scouted(parts, goal, spread, [_reach(loss, parts, goal, spread) for loss, _ in parts])
-    for _ in range(_MOST_SCOUTS):
-        tried = _scouted(parts, goal, spread, plan.reach)
-        done = _length(tried) > 0.5 * _length(plan)
-        plan = tried
-        if done:
-            break
-    return plan
-
-
-def _length(plan: Plan) -> float:
-    """Of the windows and ranges, those of lattices left out."""
-    return sum(ends[1] - ends[0] for ends in plan.reach)
-
-
-def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]]) -> Plan:
-    rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
-
-    def k(c: float) -> float:
-        return sum(n * log_moment(r, c) for r, (_, n) in zip(rough, parts, strict=True))
-
-    middle = 0.5 * (goal.least + goal.greatest)
-    steepest = min([_LONGEST_TILT / spread, *(_STEEPEST / length for loss, _ in parts if (length := period(loss)))])
-    tilt = _tilt(k, goal.kind, middle, spread, steepest)
-    base, width = k(tilt), _width(k, tilt, spread)
-    low = max((base - k(tilt - s) - _NATS) / s for s in np.geomspace(0.5, 16.0, 11) / width)
-    high = min((k(tilt + s) - base + _NATS) / s for s in np.geomspace(0.5, 16.0, 11) / width)
-    margin = 2 * max(r.h for r in rough)
-    window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
-    cut = [_cut(r, tilt, n, goal) for r, (_, n) in zip(rough, parts, strict=True)]
-    return Plan(parts, goal, tilt, window, cut)
-
-
-def _scout_step(loss: PrivacyLoss, ends: tuple[float, float]) -> float:
-    if loss.lattice is not None:
-        return loss.lattice.spacing if loss.lattice.log_null.size > 1 else 1.0
-    return (ends[1] - ends[0]) / _SCOUTS
-
-
-def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, steepest: float) -> float:
-    """Where k(c) - c t is least, on the side of the poles that the kind of reading needs."""
-    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - heavy, and few readings need it
-
-    if kind == "overlap":
-        return float(minimize_scalar(lambda c: k(c) - c * t, bounds=(0.0, 1.0), method="bounded").x)
-    pole, sign = (1.0, 1.0) if kind == "delta" else (0.0, -1.0)
-
-    least = 0.5 * spread / (spread + abs(t))
-
-    def at(v: float) -> float:
-        return pole + sign * math.exp(v) / spread
-
-    found = minimize_scalar(
-        lambda v: k(at(v)) - at(v) * t,
-        bounds=(math.log(least), math.log(max(steepest * spread, 2 * least))),
-        method="bounded",
-        options={"xatol": 0.02},
-    )
-    return at(float(found.x))
-
-
-def _width(k: Callable[[float], float], tilt: float, spread: float) -> float:
-    """The standard deviation of the tilted law, roughly."""
-    step = 0.1 / spread
-    curvature = (k(tilt + step) - 2 * k(tilt) + k(tilt - step)) / step**2
-    return math.sqrt(max(curvature, (1e-3 * spread) ** 2))
-
-
-def _cut(rough: Cells, tilt: float, n: int, goal: Goal) -> tuple[float, float]:
-    """The range of one step without the ends that hold less than e^-NATS/n of its tilted mass on the sides not read."""
-    with np.errstate(divide="ignore"):
-        law = raised(rough, tilt)
-        share = law.mass / np.sum(law.mass)
-        least = math.exp(-0.7 * _NATS) / n
-        held = np.flatnonzero(np.cumsum(share) > least)
-        if not held.size:
-            raise ComputationFailed("the tilted law of a step has no mass that doubles can hold")
-        first = max(int(held[0]) - 1, 0)
-        held = np.flatnonzero(np.cumsum(share[::-1])[::-1] > least)
-        last = min(int(held[-1]) + 1, share.size - 1)
-    points = rough.points
-    return (
-        float(points[0 if goal.kind == "reverse" else first]),
-        float(points[-1 if goal.kind == "delta" else last]),
-    )

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logsumexp
 
+from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Tilted:
 
 def log_moment(cells: Cells, tilt: float, *, outside: bool = True) -> float:
     """K(c) = log E[e^(cL)] of the raised law, without what it has at +-inf."""
-    return float(logsumexp(_exponents(cells, tilt, outside=outside))) + tilt * (cells.offset + cells.first * cells.h)
+    return log_sum(_exponents(cells, tilt, outside=outside)) + tilt * (cells.offset + cells.first * cells.h)
 
 
 def _exponents(cells: Cells, tilt: float, *, outside: bool) -> Array:
@@ -86,7 +86,7 @@ def _end_masses(cells: Cells) -> Array:
 
 
 def _scale(cells: Cells, tilt: float) -> float:
-    return float(logsumexp(_exponents(cells, tilt, outside=True)))
+    return log_sum(_exponents(cells, tilt, outside=True))
 
 
 def _tilted(cells: Cells, tilt: float, log_scale: float) -> _Tilted:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from scipy import fft
-from scipy.special import logsumexp
+
+from edgeworth.composition.log_sums import log_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,6 +174,12 @@ class Tail:
         main, side, growth = self.at_points(index), self.side_ends(index), np.exp(self._points(index))
         return main[0] + growth * side[0] * (1 - 4 * _UNIT), main[1] + growth * side[1] * (1 + 4 * _UNIT)
 
+    def acceptance_ends(self, index: Index) -> tuple[Array, Array]:
+        """Ends at points of Q[T < t_k] = u (P[T < t_k] - E[(1 - X/u)_+]), of the reverse kind."""
+        main, side, growth = self.at_points(index), self.side_ends(index), np.exp(self._points(index))
+        low, high = growth * (side[0] - main[1]), growth * (side[1] - main[0])
+        return np.maximum(low - 4 * _UNIT * growth * side[1], 0.0), high + 4 * _UNIT * growth * side[1]
+
     def ends(self, t: Array) -> tuple[Array, Array]:
         """Lower and upper end of the reading of the law at t: E[(X-u)_+], E[(1-X/u)_+] or E[min(X, u)]."""
         index, share = self.window.place(t)
@@ -251,7 +258,7 @@ def _outside(laws: list[tuple[PointLaw, int]], first: int, last: int, longest: i
 
 def _exponent(blocks: list[tuple[Array, Array, int]], s: float, end: int) -> float:
     """The logarithm of prod E[e^(s R_i)]^n_i e^(-s end), rounded up."""
-    logs = [n * float(logsumexp(s * place + log_mass)) for place, log_mass, n in blocks]
+    logs = [n * log_sum(s * place + log_mass) for place, log_mass, n in blocks]
     return math.fsum([*logs, -s * end]) + 1e-12 * (abs(s * end) + sum(map(abs, logs)))
 
 
