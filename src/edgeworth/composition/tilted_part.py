@@ -8,7 +8,7 @@ bound is proved in docs/proofs/contour.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.sampled_gaussian import Step
+    from edgeworth.losses import Nodes
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_part"]
+__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
@@ -164,15 +165,22 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     steepest = max(abs(c), 1.0) + frequency
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
-    nodes = step.nodes((-steepest, steepest))
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    if not isinstance(step, LaplaceLoss):
+        return part
+    atoms, decay = _laplace_decay(step, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay)
+
+
+def tilt_nodes(nodes: Nodes, count: int, c: float) -> TiltedPart:
+    """Atoms, or panels fine enough for the frequency, tilted by c."""
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
     # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
     noise = _noise(nodes.loss, nodes.log_weight, c) + 10 * _UNIT
     moment = _log_moment(nodes.loss, nodes.log_weight, c)
-    atoms, decay = _laplace_decay(step, c, moment[0]) if isinstance(step, LaplaceLoss) else (1.0, 0.0)
-    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None, atoms, decay)
+    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 
 def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
