@@ -33,7 +33,8 @@ _ROOM, _LAST_ROOM = 6.0, 30.0  # nats by which a reading may be smaller than its
 _MOST_SEARCH = 200
 _LONGEST_STRIDE = 2**60
 _LARGEST_EXPONENT = 700.0
-_LEAST = 5e-324  # what underflows is not 0
+_LEAST, _LOG_LEAST = 5e-324, -746.0  # what underflows is not 0
+_DEEP = 30.0  # standard deviations: what is nearer does not underflow
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
 
@@ -71,20 +72,33 @@ class Tails:
     def _mean_of(self, pole: float, number: int) -> float:
         return self._rung(pole, number)[0]
 
-    def line(self, pole: float, threshold: float) -> FourierLine:
-        """The last line whose centre is not right of the threshold, or the first of all."""
+    def _number(self, pole: float, threshold: float) -> int:
+        """The last rung whose centre is not right of the threshold, or the first of all."""
         low, high = 0, 1
         while high < _MOST_RUNGS and self._mean_of(pole, high) <= threshold:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._mean_of(pole, middle) <= threshold else (low, middle)
-        if (pole, low) not in self._lines:
-            farthest, room = self._rung(pole, low + 1), _ROOM
+        return low
+
+    def line(self, pole: float, threshold: float) -> FourierLine:
+        """The line of that rung."""
+        number = self._number(pole, threshold)
+        if (pole, number) not in self._lines:
+            farthest, room = self._rung(pole, number + 1), _ROOM
             if math.isinf(farthest[0]):
-                farthest, room = self._rung(pole, low), _LAST_ROOM
-            self._lines[pole, low] = FourierLine(self.law, self.tilt(pole, low), pole, farthest[1] - room)
-        return self._lines[pole, low]
+                farthest, room = self._rung(pole, number), _LAST_ROOM
+            self._lines[pole, number] = FourierLine(self.law, self.tilt(pole, number), pole, farthest[1] - room)
+        return self._lines[pole, number]
+
+    def _underflows(self, kind: Kind, pole: float, threshold: float) -> bool:
+        """Whether Chernoff's bound at the rung's tilt is below every double: no line is needed to say so."""
+        tilt = self.tilt(pole, self._number(pole, threshold))
+        k = float(self.law.moments(np.array([tilt]))[0, 0])
+        exponent = ((0.0 if kind == "alpha" else 1.0) - tilt) * threshold
+        doubt = 1e-9 * (1 + abs(k) + abs(exponent)) + 1e-14 * self.law.steps
+        return k + exponent + doubt < _LOG_LEAST
 
     def place_of(self, pole: float, target: float) -> float:
         """About where the tail, or the profile, has come down to the target: interpolated between the rungs."""
@@ -105,6 +119,8 @@ class Tails:
         pole = 0.0 if kind == "alpha" or (kind == "weighted" and threshold < self.mean[1.0]) else 1.0
         if threshold > self.law.support[1] + 0.5 * self.law.step:
             return 0.0, 0.0
+        if threshold > self.mean[pole] + _DEEP * self.spread[pole] and self._underflows(kind, pole, threshold):
+            return 0.0, _LEAST
         ends = self.line(pole, threshold).ends(kind, np.array([float(m)]))
         return float(ends.lower[0]), float(ends.upper[0])
 
