@@ -112,8 +112,8 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     if name == "contour" and lattice.applies(total) and sum(n for _, n in total.parts) <= _FEW:
         answers = Combined(contour.prepared(total), lambda: lattice.prepared(total))
         note = "readings left wider than 1e-6 are narrowed by the lattice"
-    elif name == "lattice" and composed.certificate.certified and total.null_only == total.alternative_only == 0:
-        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)))
+    elif name == "lattice" and composed.certificate.certified:
+        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)))
         note = "readings left wider than 1e-6 are narrowed by the recursion"
     elif name == "fourier":
         answers = Combined(fourier.prepared(total), lambda: _after_fourier(total))
@@ -127,5 +127,5 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
 def _after_fourier(total: TotalLoss) -> Answers:
     """The lattice where it applies, narrowed by the recursion."""
     if not lattice.applies(total):
-        return CurveAnswers(recursion.compose(total))
-    return Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)))
+        return CurveAnswers(recursion.compose(total.finite))
+    return Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)))
