@@ -1,7 +1,7 @@
 """The figures that Opacus publishes for its own accountants, as cross-checks.
 
 They stand in opacus/tests/accountants_test.py and opacus/tests/prv_accountant.py of Opacus 1.6.0, each with the
-tolerance that is asserted there: `assertAlmostEqual` allows half a unit of the last of its places. Those of the PRV
+tolerance that is asserted there: half a unit of the last of the places that it compares. Those of the PRV
 accountant are upper ends with an error of up to 0.01 in epsilon, those of the RDP accountant looser upper ends, and
 that of the GDP accountant is an estimate that promises too much.
 """
