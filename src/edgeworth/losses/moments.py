@@ -135,11 +135,14 @@ def _tilted_block(loss: Array, log_weight: Array, tilt: Array, order: int) -> Ar
     return rows
 
 
-def cumulants_to_all_digits(double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes], order: int) -> Cumulants:
+def cumulants_to_all_digits(
+    double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes | None], order: int
+) -> Cumulants:
     """The given cumulants if rounding left them accurate, otherwise the same sums in decimal arithmetic.
 
     Nearly Gaussian losses have kappa_r / kappa_2^(r/2) of order mu^(r-2): at mu = 0.01 the tenth cumulant
-    is 16 digits below the tenth moment. `decimal_nodes(digits)` gives loss and weight under P.
+    is 16 digits below the tenth moment. `decimal_nodes(digits)` gives loss and weight under P, or None if the law has
+    no such nodes: then the given ones have to do.
     """
     if double.condition <= _ACCURACY:
         return double
@@ -148,7 +151,10 @@ def cumulants_to_all_digits(double: Cumulants, decimal_nodes: Callable[[int], De
         digits *= 2
         with localcontext() as context:
             context.prec = digits
-            loss, weight = decimal_nodes(digits)
+            found = decimal_nodes(digits)
+            if found is None:
+                return double
+            loss, weight = found
             growth = [w * x.exp() for x, w in zip(loss, weight, strict=True)]
             null, null_lost = _decimal_cumulants(loss, weight, order)
             alternative, lost = _decimal_cumulants(loss, growth, order)
