@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.composition import ComposedCurve, choose, compose
+from edgeworth.composition import AnsweredTradeOff, ComposedCurve, choose, compose
 from edgeworth.curves import (
     Bracket,
     Certificate,
@@ -236,6 +236,8 @@ class Account:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
         grid = validation.probabilities(delta=delta)
         composed, slack = self._composed, self._composed.rounding
+        if isinstance(composed.value, AnsweredTradeOff):
+            return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
         targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
         if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
             value, lower, upper = composed.value.profile().epsilon(targets)
@@ -244,11 +246,18 @@ class Account:
         else:
             curves = composed.value, composed.upper, composed.lower
             value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))
+        return self._epsilon_bracket(grid, lower, upper, value)
+
+    def _epsilon_bracket(self, delta: Array, lower: Any, upper: Any, value: Any = None) -> Bracket:
+        """The bracket of epsilon, widened by what its root finder may miss; without a value, that of the middle."""
+        if not delta.ndim:
+            lower, upper = float(lower), float(upper)
+        middle = 0.5 * (lower + upper) if value is None else value
         lower, upper = lower * (1 - _ROOT_ULPS), upper * (1 + _ROOT_ULPS)
-        if np.any(grid == 0):
+        if not delta.all():
             least, most = self._epsilon_of_pure_privacy()
-            lower, upper = np.where(grid == 0, least, lower), np.where(grid == 0, most, upper)
-        return self._bracket(lower, upper, value)
+            lower, upper = np.where(delta == 0, least, lower), np.where(delta == 0, most, upper)
+        return self._bracket(lower, upper, middle)
 
     def _epsilon_of_pure_privacy(self) -> tuple[float, float]:
         """Ends of epsilon at delta = 0: the end of the support, or inf where something may be disclosed."""
@@ -291,8 +300,8 @@ class Account:
 
     def _bracket(self, lower: Any, upper: Any, value: Any) -> Bracket:
         low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
-        middle = np.clip(value, low, high)
-        parts = [part.item() if np.ndim(part) == 0 else part for part in (low, high, middle)]
+        middle = np.minimum(np.maximum(value, low), high)
+        parts = [part if part.ndim else part.item() for part in (low, high, middle)]
         bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)
         if self.tolerance is not None:
             _check_width(bracket, self.tolerance)

@@ -68,6 +68,8 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
+        if np.all(ends.upper * (1 - _WIDE) <= ends.lower):
+            return ends
         (wide,) = np.nonzero(_is_wide(ends))
         if not 0 < wide.size <= _MOST_WIDE:
             return ends

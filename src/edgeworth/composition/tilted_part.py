@@ -107,7 +107,7 @@ class TiltedPart:
         blocks = -(-self.loss.size // _BLOCK)
         loss, weight = np.zeros((2, blocks * _BLOCK))
         loss[: self.loss.size], weight[: self.loss.size] = self.loss, self.weight
-        near, far = (_wave(np.multiply.outer(step * np.arange(m), loss)) for step in (h, m * h))
+        near, far = (_waves_at_multiples(step * loss, m) for step in (h, m * h))
         weighted = far * weight
         cells = (
             weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
@@ -115,7 +115,8 @@ class TiltedPart:
         )
         sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1) + np.sum(np.matmul(*cells), axis=0)
         t = np.asarray(h * np.arange(count), dtype=np.float64)
-        return sums.ravel()[:count], self._error(t, (2 * _BLOCK + 2 * blocks + 24) * _UNIT)
+        rounding = 2 * _BLOCK + 2 * blocks + 24 + 8 * m.bit_length()
+        return sums.ravel()[:count], self._error(t, rounding * _UNIT)
 
     def _error(self, t: Array, rounding: float) -> Array:
         """Of the sums of v (e^(itL) - 1), with this much rounding beside the usual.
@@ -145,6 +146,23 @@ def _wave(angle: Array) -> NDArray[np.complex128]:
     wave.real = -2 * sine * sine
     wave.imag = 2 * sine * np.cos(half)
     return wave
+
+
+def _waves_at_multiples(angle: Array, count: int) -> NDArray[np.complex128]:
+    """e^(ij angle) - 1 for j = 0, …, count - 1: sines and cosines of one angle, then sums of angles.
+
+    With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
+    """
+    waves = np.zeros((count, angle.size), dtype=complex)
+    waves[1] = _wave(angle)
+    done = 2
+    while done < count:
+        half, rows = waves[done // 2], min(done, count - done)
+        a = half * (2 + half)
+        np.multiply(waves[:rows], 1 + a, out=waves[done : done + rows])
+        waves[done : done + rows] += a
+        done += rows
+    return waves
 
 
 def _waves(loss: Array, weight: Array, t: Array) -> NDArray[np.complex128]:
@@ -262,9 +280,10 @@ def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]
     """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error."""
     if abs(c) * float(np.max(np.abs(loss))) < 600.0:
         weight = np.exp(log_weight)
-        raised, plain = weight * excess(c * loss), c * weight * excess(loss)
+        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss)) * [[1.0], [c]]
         gain = math.fsum((raised - plain).tolist())
-        noise = _noise(loss, log_weight, c) + _noise(loss, log_weight, 1.0)  # eight ulps of each are for e^z - 1 - z
+        # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
+        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight))
         error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = _log_sum(c * loss + log_weight)
