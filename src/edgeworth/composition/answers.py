@@ -57,7 +57,7 @@ class Answers:
 
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
-        centre = self._at(int(self._level(np.zeros(1))[0])).integrals.mean_under_q
+        centre = self._at(self._level(0.0)).integrals.mean_under_q
         ends = self.delta("forward", np.array([centre]))
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
@@ -66,28 +66,38 @@ class Answers:
         """The log moments at some level: of the bulk of the law nothing is dropped."""
         return self._at(next(iter(self._levels), 0)).integrals.moments
 
-    def _level(self, depth: Array) -> NDArray[np.int_]:
-        """How deep to drop for readings of these logarithms; 0, nothing, where the tilt stays with the bulk of the law.
+    def _level(self, depth: float) -> int:
+        """How deep to drop for a reading of this logarithm; 0, nothing, where the tilt stays with the bulk of the law.
 
         A tilt by c makes a second peak at x = c mu, of the weight of the first from c = 2 log(1/p)/mu^2 on.
         """
-        nats = np.maximum(-depth, 0.0)
-        away = 1.5 * np.sqrt(2 * np.maximum(nats, _SHALLOW))  # of the tilt from 1, in units of 1/std
+        nats = max(-depth, 0.0)
+        away = 1.5 * math.sqrt(2 * max(nats, _SHALLOW))  # of the tilt from 1, in units of 1/std
         near = 1.6 * self._turning - 1
-        if not (away * self._most_width > near).any():
-            return np.zeros(depth.shape, dtype=int)
-        level = np.maximum(np.ceil((nats + _DROPPED_NATS) / LEVEL_NATS).astype(int), _LEAST_LEVEL)
+        if not away * self._most_width > near:
+            return 0
+        level = max(math.ceil((nats + _DROPPED_NATS) / LEVEL_NATS), _LEAST_LEVEL)
         if not self._levels:
-            self._at(int(level.flat[0]))
-        return np.where(away * self._bulk.width > near, level, 0)
+            self._at(level)
+        return level if away * self._bulk.width > near else 0
+
+    def _wanted(self, depth: Array) -> NDArray[np.int_]:
+        """The level of each; deeper readings never want a shallower one."""
+        shallow, deep = self._level(float(depth.max())), self._level(float(depth.min()))
+        if shallow == deep:
+            return np.full(depth.size, deep)
+        return np.array([self._level(one) for one in depth.tolist()])
 
     def _ask(self, depth: Array, ask: Ask) -> Ends:
         """The answers, each from the level that its depth wants."""
-        wanted = self._level(depth)
-        if wanted.size and not (wanted != wanted[0]).any():
-            return ask(self._at(int(wanted[0])), slice(None))
+        if not depth.size:
+            return Ends(np.empty(0), np.empty(0))
+        wanted = self._wanted(depth)
+        levels = set(wanted.tolist())
+        if len(levels) == 1:
+            return ask(self._at(levels.pop()), slice(None))
         lower, upper = np.empty(depth.size), np.empty(depth.size)
-        for level in np.unique(wanted).tolist():
+        for level in sorted(levels):
             (mine,) = np.nonzero(wanted == level)
             lower[mine], upper[mine] = ask(self._at(level), mine)
         return Ends(lower, upper)
@@ -95,10 +105,10 @@ class Answers:
     def _ask_again(self, depth: Array, ask: Ask) -> Ends:
         """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
         ends = self._ask(depth, ask)
-        for _ in range(_MOST_GUESSES):
+        for _ in range(_MOST_GUESSES if depth.size else 0):
             with np.errstate(divide="ignore"):
                 found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
-            (other,) = np.nonzero((self._level(found) != self._level(depth)) & (ends.upper > ends.lower))
+            (other,) = np.nonzero((self._wanted(found) != self._wanted(depth)) & (ends.upper > ends.lower))
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
@@ -125,7 +135,7 @@ class Answers:
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
-        return self._at(int(self._level(np.zeros(1))[0])).bridge()
+        return self._at(self._level(0.0)).bridge()
 
 
 def _mu(loss: SampledLoss) -> float:

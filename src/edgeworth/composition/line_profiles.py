@@ -136,7 +136,7 @@ class LineProfiles:
         Where something does, eps backward is below that end, too: Chernoff's bound if it is enough, else a reading.
         """
         known = np.isfinite(upper)
-        settled = known & (self._backward_ceiling(np.where(known, upper, 0.0)) <= delta)
+        settled = known & (self._backward_ceiling(upper) <= delta)
         (asked,) = np.nonzero(known & ~settled)
         if asked.size:
             settled[asked] = self._delta_by_lines("backward", upper[asked]).upper <= delta[asked]
