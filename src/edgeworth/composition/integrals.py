@@ -138,7 +138,7 @@ class Integrals:
         return outward * inner, outward * outer
 
     def _living(self, names: list[tuple[Side, int]], size: Array) -> NDArray[np.intp]:
-        """The number of the smallest integrand whose line can be had, for each threshold."""
+        """The number of the smallest integrand whose line can be had, for each threshold; after some, the smallest."""
         first_choice: NDArray[np.intp] = np.argmin(size, axis=0)
         nearest = first_choice
         for _ in range(_MOST_CHOICES):
@@ -147,7 +147,8 @@ class Integrals:
                 return nearest
             size[dead] = math.inf  # these lines cannot be had: the next smallest integrand serves
             nearest = np.argmin(size, axis=0)
-        return first_choice
+        dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
+        return np.where(np.isin(nearest, dead), first_choice, nearest)
 
     def _rung(self, side: Side, number: int) -> Rung:
         if (side, number) not in self._built:

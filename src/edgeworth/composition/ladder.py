@@ -20,10 +20,11 @@ __all__ = ["Ladder", "Side", "joined"]
 
 Side: TypeAlias = Literal["left", "middle", "right"]
 
-_CLOSEST = 0.4  # of the first rung to its pole, in units of 1/std
+_CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
 _APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
-_RATIO = 2.5  # … and relative to the distance from the pole: between rungs the integrand loses half a digit at most
-_FARTHEST = 3.5  # nats that the integrand of a threshold may lose from one rung to the next
+_RATIO = 0.8  # … and relative to the distance from the pole …
+_NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
+_FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung to the next
 _MOST_HALVINGS = 40
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
@@ -66,7 +67,9 @@ class Ladder:
             return False
         c, k, mean, variance = self._rows[-1]
         pole = 0.0 if self.side == "left" else 1.0
-        step = 1 / (math.sqrt(variance) / _APART + 1 / (_RATIO * self._distance(c)))
+        distance = self._distance(c)
+        ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
+        step = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
         following = c + self.outward * step
         least, greatest = self._moments.steepest
         deep = self.side != "middle" and (c - pole) * mean - k > _DEEPEST

@@ -24,7 +24,6 @@ __all__ = ["LogMoments"]
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
 _FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
-_MOST_DOUBLINGS = 8
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -73,21 +72,23 @@ class LogMoments:
         return self._sets[level]
 
     def falls_from(self, c: float, variance: float, nats: float) -> float:
-        """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it."""
-        frequency, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
-        if not nodes.size.size:
-            return frequency
+        """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it.
+
+        Only samples of Gaussian noise have nodes that are fine enough to tell.
+        """
+        normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
+        if not nodes.size.size or not nodes.open.all():
+            return normal
         exponent = c * nodes.loss + nodes.log_weight
         weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
         whole = np.add.reduceat(weight, nodes.start)
-        for _ in range(_MOST_DOUBLINGS):
+        for frequency in (normal, 2 * normal, 4 * normal):
             waves = np.add.reduceat(weight * np.exp(1j * frequency * nodes.loss), nodes.start)
             with np.errstate(divide="ignore"):
                 log_size = np.log(np.abs(waves) / whole) @ self._count - 0.5 * self._gaussian * frequency**2
             if log_size < -_DEEP * nats:
-                break
-            frequency *= 2
-        return frequency
+                return frequency
+        return normal
 
     def _nodes(self, reach: tuple[float, float]) -> _Nodes:
         nodes = [loss.nodes(reach) for loss, _ in self._others]
