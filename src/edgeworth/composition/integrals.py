@@ -37,6 +37,7 @@ _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is w
 STEP_SLACK = 1e-14
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
 _MOST_CHOICES = 8
+_SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 
 
 class Shape(NamedTuple):
@@ -240,7 +241,10 @@ class Rung:
         return np.asarray((2 * error + self._aliases(shape.pole, t)) / value)
 
     def _period(self, shape: Shape) -> float:
-        """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds."""
+        """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds.
+
+        A threshold off the centre wants as much more, on either side.
+        """
         distance = abs(self.c - shape.pole)
         size = math.prod(abs(self.c - pole) for pole in shape.poles)
         log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
@@ -249,7 +253,7 @@ class Rung:
         if not tilt.size:
             return max(inward, 60 * math.sqrt(self.variance))
         need = k - tilt * self.centre + (ALIAS_NATS - log_value)
-        return max(inward, float((need / np.abs(tilt - self.c)).min()))
+        return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
 
     def _aliases(self, pole: float, t: Array) -> Array:
         """At least the sum of the aliases, all of them >= 0: the inward ones by 1, the outward ones by Chernoff."""
