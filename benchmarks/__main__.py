@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import picture, tables
+from benchmarks import calibration, picture, tables
 from benchmarks.cases import CASES, ESTIMATED_TOO, LONG_AS_SHORT, Case
 from benchmarks.expansions import CURVES
 from benchmarks.measure import LONG_ENOUGH, TIME_LIMIT, Row, measure
@@ -56,12 +56,14 @@ def run(part: str, runs: int | None) -> Results:
             report(f"{case.title}: {', '.join(package.name for package in packages)}", done, len(todo))
             rows += measure(packages, case, points=points, runs=runs)
             load = max(load, os.getloadavg()[0])
+        found = [] if part else calibration.calibrations(runs)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load up to {load:.1f}, Python {platform.python_version()}"
     about = {
         name: {"version": version(package.distribution), "settings": package.settings}
         for name, package in BY_NAME.items()
     }
-    return Results(datetime.now(UTC).date().isoformat(), command(part, runs), machine, about, tuple(rows))
+    today = datetime.now(UTC).date().isoformat()
+    return Results(today, command(part, runs), machine, about, tuple(rows), tuple(found))
 
 
 def show(title: str, rows: tables.Table) -> None:
@@ -94,6 +96,7 @@ def main() -> None:
         tables.estimates(results),
     )
     show("Whole trade-off functions", tables.curves(results))
+    show(calibration.TITLE, tables.calibrations(results))
     show("What is promised", tables.promises(results))
     for name, about in results.packages.items():
         print(f"{name} {about['version']}: {about['settings']}")

@@ -1,7 +1,7 @@
 """The noise of one training run from its target: ours against the calibrations of the peers, in one run.
 
-`calibrations()` gives the rows; `python -m benchmarks.calibration` prints them. Every package runs cold in processes of
-its own; imports and the first use of NumPy and SciPy are not counted. The peers must be installed: see `make bench`.
+`calibrations()` gives the rows, which `make bench` shows; `python -m benchmarks.calibration` prints them alone. Every
+package runs cold in processes of its own; imports and the first use of NumPy and SciPy are not counted.
 """
 
 from __future__ import annotations
@@ -10,14 +10,27 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+OURS, PLD, PRV = "edgeworth", "dp-accounting PLD", "Opacus PRV"
 EPSILON, DELTA, RATE, STEPS = 3.0, 1e-5, 256 / 50_000, 5000
 TIME_LIMIT = 240.0  # s
 RUNS = 3  # fresh processes for each package, as many for ours as for theirs; the best counts
+TITLE = f"Noise multiplier for epsilon = {EPSILON:g} at delta = {DELTA:g}, rate 256/50000, {STEPS} steps"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The noise that a package gives, the certified epsilon that this noise really has, and the best time."""
+
+    package: str
+    noise_multiplier: float | None
+    epsilon: float | None
+    seconds: float
 
 
 def _edgeworth() -> Callable[[], float]:
@@ -49,26 +62,21 @@ def _opacus() -> Callable[[], float]:
     return lambda: get_noise_multiplier(target_epsilon=EPSILON, **arguments)
 
 
-PACKAGES = {"edgeworth": _edgeworth, "dp-accounting PLD": _dp_accounting, "opacus PRV": _opacus}
+PACKAGES = {OURS: _edgeworth, PLD: _dp_accounting, PRV: _opacus}
 
 
-def calibrations() -> list[dict[str, Any]]:
-    """One row a package: the noise, the certified epsilon it really has, the best time, and the ratio to ours."""
+def calibrations(runs: int | None = None) -> list[Calibration]:
+    """One row a package."""
+    return [_best(name, [_in_a_process(name) for _ in range(runs or RUNS)]) for name in PACKAGES]
+
+
+def _best(name: str, found: list[dict[str, Any]]) -> Calibration:
     import edgeworth as ew  # noqa: PLC0415 - a worker of a peer does without
 
-    rows = []
-    for name in PACKAGES:
-        found = [_in_a_process(name) for _ in range(RUNS)]
-        sigma = found[0].get("noise multiplier")
-        row: dict[str, Any] = {"package": name, "noise multiplier": sigma, "epsilon it has": None}
-        if sigma is not None:
-            mechanism = ew.PoissonSampled(ew.Gaussian(sigma), RATE) ** STEPS
-            row["epsilon it has"] = ew.account(mechanism).epsilon(DELTA).upper
-        row["seconds"] = min(one["seconds"] for one in found)
-        rows.append(row)
-    for row in rows:
-        row["times ours"] = row["seconds"] / rows[0]["seconds"]
-    return rows
+    sigma, epsilon = found[0]["noise multiplier"], None
+    if sigma is not None:
+        epsilon = float(ew.account(ew.PoissonSampled(ew.Gaussian(sigma), RATE) ** STEPS).epsilon(DELTA).upper)
+    return Calibration(name, sigma, epsilon, min(one["seconds"] for one in found))
 
 
 def _in_a_process(name: str) -> dict[str, Any]:
@@ -94,9 +102,9 @@ def main() -> None:
     if "--worker" in sys.argv:
         print(json.dumps(measured(sys.argv[-1])))
         return
-    print(f"noise multiplier for epsilon = {EPSILON:g} at delta = {DELTA:g}, rate {RATE:g}, {STEPS} steps")
+    print(TITLE)
     for row in calibrations():
-        print("  ".join(f"{key} {value:.6g}" if isinstance(value, float) else str(value) for key, value in row.items()))
+        print(f"{row.package}: {row.noise_multiplier}, which has epsilon {row.epsilon}, in {row.seconds:.3g} s")
 
 
 if __name__ == "__main__":

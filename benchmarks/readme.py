@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import tables
+from benchmarks import calibration, tables
 from benchmarks.cases import CASES, ESTIMATED_TOO
 from benchmarks.expansions import ALPHAS, FEW_ALPHAS, GROWING, LARGEST
 from benchmarks.measure import LONG_ENOUGH
@@ -79,6 +79,17 @@ at n = 1e9; a loop with a root finder over the same alphas takes {loop}. The ref
 n = 500, which took its recursion 14 212 s, takes {reference} at {FEW_ALPHAS} alphas, certified."""
 
 
+def calibrations(results: Results) -> str:
+    """What is said of calibration; nothing where it was not measured."""
+    if not results.calibrations:
+        return ""
+    return f"""
+
+{calibration.TITLE}: what each package gives, the certified epsilon it has, and the time of a cold call.
+
+{markdown(tables.calibrations(results))}"""
+
+
 def section(results: Results) -> str:
     """What the README says of the measurements."""
     names = ", ".join(
@@ -103,7 +114,7 @@ Estimates ({methods}): relative error of epsilon, and time. A minus promises too
 
 {markdown(estimates(results))}
 
-{curves(results)}"""
+{curves(results)}{calibrations(results)}"""
 
 
 def fill(text: str, results: Results) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from benchmarks.calibration import Calibration
 from benchmarks.measure import Row
 from benchmarks.packages import OURS
 
@@ -27,11 +28,15 @@ class Results:
     machine: str
     packages: dict[str, dict[str, str]]  # name -> version, settings
     rows: tuple[Row, ...]
+    calibrations: tuple[Calibration, ...] = ()
 
     def to_json(self) -> str:
         """One object; the rows are lines."""
         head = {"format": FORMAT, "version": VERSION, "date": self.date, "command": self.command}
-        text = json.dumps({**head, "machine": self.machine, "packages": self.packages}, indent=1, allow_nan=False)
+        head |= {"machine": self.machine, "packages": self.packages}
+        if self.calibrations:
+            head["calibrations"] = [asdict(row) for row in self.calibrations]
+        text = json.dumps(head, indent=1, allow_nan=False)
         rows = ",\n".join("  " + json.dumps(row.to_dict(), allow_nan=False) for row in self.rows)
         return f'{text[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'
 
@@ -42,7 +47,8 @@ class Results:
         kind = plain.pop("format"), plain.pop("version")
         if kind != (FORMAT, VERSION):
             raise ValueError(f"format, version = {kind} is not {FORMAT, VERSION}; run `make bench` again")
-        return cls(**{**plain, "rows": tuple(Row(**row) for row in plain["rows"])})
+        calibrations = tuple(Calibration(**row) for row in plain.pop("calibrations", ()))
+        return cls(**{**plain, "rows": tuple(Row(**row) for row in plain["rows"])}, calibrations=calibrations)
 
     def find(self, case: Case | str, package: Package, *, points: int = 0) -> Row | None:
         """The row of a package on a case, if it was measured."""
@@ -64,6 +70,10 @@ class Results:
         if not counts or counts[-1] == 1:
             return "one fresh process each"
         return f"the best of {' or '.join(map(str, counts))} fresh processes"
+
+    def calibration(self, package: str) -> Calibration | None:
+        """How a package found the noise, if it was asked."""
+        return next((row for row in self.calibrations if row.package == package), None)
 
     def truth(self, row: Row) -> Row | None:
         """The certified bracket of the same case."""

@@ -107,6 +107,21 @@ def curves(results: Results) -> Table:
     ]
 
 
+def calibrations(results: Results) -> Table:
+    """The noise that each package gives for one target, and the epsilon it really has."""
+    ours = results.calibration(OURS.name)
+    return [
+        {
+            "package": row.package,
+            "noise multiplier": digits(row.noise_multiplier, 8) or f"> {row.seconds:g} s",
+            "epsilon it has": digits(row.epsilon, 8),
+            "time": duration(row.seconds),
+            "times ours": digits(row.seconds / ours.seconds, 2) if ours else "",
+        }
+        for row in results.calibrations
+    ]
+
+
 def promises(results: Results) -> Table:
     """Each target, what was measured and whether it was met."""
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchmarks import calibration
 from benchmarks.cases import CASES, HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES
 from benchmarks.expansions import ALPHAS
 from benchmarks.measure import TIME_LIMIT
@@ -66,6 +67,9 @@ def _ratios(results: Results) -> Iterator[tuple[str, float | None, float | None,
     yield "the same: fastest peer of all / second reading of edgeworth", anyone, again, 100, True
     yield f"the same: {ALPHAS} certified points of f / one epsilon", curve, ours, 10, False
     yield f"{MANY_PHASES.title}: dp-accounting PLD / edgeworth", *many, 50, True
+    for peer in (calibration.PLD, calibration.PRV):
+        found = [results.calibration(name) for name in (peer, calibration.OURS)]
+        yield f"noise multiplier from its target: {peer} / edgeworth", *(row and row.seconds for row in found), 50, True
     yield "edgeworth, n = 1e8 with rate 1e-4 / n = 1e4 with rate 0.01, delta 1e-09", *growth, 1, False
 
 

@@ -9,10 +9,14 @@ import pytest
 from edgeworth import errors
 
 TREE = {
+    "BudgetExceeded": RuntimeError,
     "ComputationFailed": ArithmeticError,
     "InvalidArgument": ValueError,
+    "LedgerBusy": OSError,
+    "LedgerDamaged": OSError,
     "MissingExtra": ImportError,
     "NotCertified": RuntimeError,
+    "NotWritten": OSError,
     "ToleranceMissed": ArithmeticError,
     "TooLarge": MemoryError,
     "Unsupported": ValueError,

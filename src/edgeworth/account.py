@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.composition import ComposedCurve, choose, compose
+from edgeworth.composition import AnsweredTradeOff, ComposedCurve, choose, compose
 from edgeworth.curves import (
     Bracket,
     Certificate,
+    Guide,
+    Identity,
     TradeOff,
     group,
+    knows_power,
     trivial_delta_ends,
     trivial_epsilon_ends,
     trivial_tradeoff_ends,
@@ -34,19 +37,21 @@ if TYPE_CHECKING:
     from edgeworth.training import DPSGD, Training
 
     Array = NDArray[np.float64]
+    #: what has an account
+    Accountable: TypeAlias = Mechanism | DPSGD | Training
 
-__all__ = ["Account", "account"]
+__all__ = ["Account", "account", "described"]
 
 _DIRECTIONS = ("both", "forward", "backward")
 _ULPS = 4e-16  # of 1 - e^eps, where no more is known
-_GROUP_ULPS = 4e-15  # of one record of a group, where its curve is a formula or has vertices
+_GROUP_ULPS = 4e-15  # of one record of a group, and of 1 - f, where the curve is a formula or has vertices
 _LEAST = 5e-324  # an upper end is never 0 where the truth only underflows
 _SUM_ULPS = 1e-15  # of the sum of the steps' largest losses
 _ROOT_ULPS = 1e-14  # of the root finder, which stops within 4 ulp
 
 
 def account(
-    mechanism: Mechanism,
+    mechanism: Accountable,
     *,
     method: str = "auto",
     degree: int = 2,
@@ -54,7 +59,7 @@ def account(
     adjacency: Adjacency | None = None,
     tolerance: float | None = None,
 ) -> Account:
-    """The account of everything that ran.
+    """The account of everything that ran: a mechanism, or a run that says which one it is.
 
     `method="auto"` gives brackets that hold whatever the rounding; "clt", "edgeworth", "cornish-fisher" and
     "saddlepoint" are estimates of the given degree and say so. `direction` is "both" (symmetrised, the
@@ -70,13 +75,10 @@ def account(
     >>> ew.account(ew.Gaussian(5.0) ** 10, method="clt").delta(epsilon=1.0).certified
     False
     """
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidArgument(
-            f"mechanism={mechanism!r} is not a mechanism; give one, e.g. Gaussian(noise_multiplier=1.0) ** 10"
-        )
+    ran, run = described(mechanism)
     validation.choice(_DIRECTIONS, direction=direction)
-    meant = _agreed(mechanism, adjacency)
-    total = TotalLoss.of(mechanism)
+    meant = _agreed(ran, run, adjacency)
+    total = TotalLoss.of(ran)
     forward = compose(total, method, degree)
     if tolerance is not None:
         validation.positive(tolerance=tolerance)
@@ -85,18 +87,31 @@ def account(
                 f"tolerance={tolerance!r} asks for a guarantee, and method={forward.certificate.method!r} is an "
                 'estimate here; use method="auto"'
             )
-    return Account(mechanism, method, degree, direction, forward, total, meant, tolerance=tolerance)
+    return Account(ran, method, degree, direction, forward, total, meant, tolerance=tolerance, run=run)
 
 
-def _agreed(mechanism: Mechanism, adjacency: Adjacency | None) -> Adjacency | None:
-    """The adjacency that was asked for, which a sampled mechanism has to share; its own if none was."""
+def described(given: Any) -> tuple[Mechanism, DPSGD | Training | None]:
+    """What ran, and the run that was given instead, if it was one; a run has a mechanism and phases."""
+    if isinstance(given, Mechanism):
+        return given, None
+    ran = given.mechanism if hasattr(given, "phases") and hasattr(given, "mechanism") else None
+    if not isinstance(ran, Mechanism):
+        raise InvalidArgument(
+            f"mechanism={given!r} is not a mechanism; give one, e.g. Gaussian(noise_multiplier=1.0) ** 10"
+        )
+    return ran, given
+
+
+def _agreed(mechanism: Mechanism, run: DPSGD | Training | None, adjacency: Adjacency | None) -> Adjacency | None:
+    """The adjacency that was asked for, which a run or a sampled mechanism has to share; its own if none was."""
     if adjacency is None:
         return mechanism.adjacency
     validation.choice(ADJACENCIES, adjacency=adjacency)
-    if mechanism.adjacency not in (None, adjacency):
+    what, own = ("sampling inside", mechanism.adjacency) if run is None else ("run", run.adjacency)
+    if own not in (None, adjacency):
         raise InvalidArgument(
-            f"adjacency={adjacency!r} is not what the sampling inside means, adjacency={mechanism.adjacency!r}; "
-            f"give that, or describe the sampling with adjacency={adjacency!r}"
+            f"adjacency={adjacency!r} is not what the {what} means, adjacency={own!r}; "
+            f"give that, or describe the {what.split()[0]} with adjacency={adjacency!r}"
         )
     return adjacency
 
@@ -117,6 +132,8 @@ class Account:
     """How many records may differ, 1 unless `group` was asked for more."""
     tolerance: float | None = None
     """The relative width above which a reading raises ToleranceMissed; None: any width is returned."""
+    run: DPSGD | Training | None = None
+    """The run that this is the account of, where one was given; `statement` tells about it."""
 
     @cached_property
     def _composed(self) -> ComposedCurve:
@@ -184,6 +201,24 @@ class Account:
         possible = (grid < 1) & (self.total.null_only == 0) & (self.total.alternative_only == 0)
         return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
+    def power(self, alpha: ArrayLike) -> Bracket:
+        """1 - f(alpha): the greatest true positive rate of any attacker with false-alarm rate alpha; at least alpha."""
+        grid = validation.probabilities(alpha=alpha)
+        composed = self._composed
+        value = composed.value.power(grid)
+        if composed.lower is None or composed.upper is None:
+            return self._bracket(grid, np.ones(grid.shape), value)
+        if isinstance(composed.lower, Identity):
+            return self._bracket(grid, grid, grid)
+        miss = self.tradeoff(grid)
+        lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), grid)
+        upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), grid, 1.0)
+        if knows_power(composed.lower):
+            slack = max(composed.rounding, _GROUP_ULPS)  # of 1 - f itself, where it is more than a difference
+            lower = np.maximum(lower, composed.upper.power(grid) * (1 - slack))
+            upper = np.clip(np.minimum(upper, composed.lower.power(grid) * (1 + slack)), lower, 1.0)
+        return self._bracket(lower, upper, value)
+
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """The least delta at which the mechanism is (epsilon, delta)-DP, for every real epsilon."""
         grid = validation.reals(epsilon=epsilon)
@@ -201,6 +236,8 @@ class Account:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
         grid = validation.probabilities(delta=delta)
         composed, slack = self._composed, self._composed.rounding
+        if isinstance(composed.value, AnsweredTradeOff):
+            return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
         targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
         if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
             value, lower, upper = composed.value.profile().epsilon(targets)
@@ -209,11 +246,18 @@ class Account:
         else:
             curves = composed.value, composed.upper, composed.lower
             value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))
+        return self._epsilon_bracket(grid, lower, upper, value)
+
+    def _epsilon_bracket(self, delta: Array, lower: Any, upper: Any, value: Any = None) -> Bracket:
+        """The bracket of epsilon, widened by what its root finder may miss; without a value, that of the middle."""
+        if not delta.ndim:
+            lower, upper = float(lower), float(upper)
+        middle = 0.5 * (lower + upper) if value is None else value
         lower, upper = lower * (1 - _ROOT_ULPS), upper * (1 + _ROOT_ULPS)
-        if np.any(grid == 0):
+        if not delta.all():
             least, most = self._epsilon_of_pure_privacy()
-            lower, upper = np.where(grid == 0, least, lower), np.where(grid == 0, most, upper)
-        return self._bracket(lower, upper, value)
+            lower, upper = np.where(delta == 0, least, lower), np.where(delta == 0, most, upper)
+        return self._bracket(lower, upper, middle)
 
     def _epsilon_of_pure_privacy(self) -> tuple[float, float]:
         """Ends of epsilon at delta = 0: the end of the support, or inf where something may be disclosed."""
@@ -246,15 +290,18 @@ class Account:
     def statement(
         self, *, deltas: Iterable[float] = (1e-5, 1e-6, 1e-8), run: DPSGD | Training | None = None
     ) -> Statement:
-        """All that a reader needs to judge the figures, as text, Markdown or JSON; `run` is what this account is of."""
+        """All that a reader needs to judge the figures, as text, Markdown or JSON.
+
+        `run` is what this account is of; an account that was asked of a run knows it.
+        """
         from edgeworth.report.statement import Statement  # noqa: PLC0415 - a reading of this object
 
-        return Statement.of(self, deltas=deltas, run=run)
+        return Statement.of(self, deltas=deltas, run=self.run if run is None else run)
 
     def _bracket(self, lower: Any, upper: Any, value: Any) -> Bracket:
         low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
-        middle = np.clip(value, low, high)
-        parts = [part.item() if np.ndim(part) == 0 else part for part in (low, high, middle)]
+        middle = np.minimum(np.maximum(value, low), high)
+        parts = [part if part.ndim else part.item() for part in (low, high, middle)]
         bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)
         if self.tolerance is not None:
             _check_width(bracket, self.tolerance)
@@ -267,10 +314,12 @@ class Account:
 
 def _grouped(composed: ComposedCurve, size: int) -> ComposedCurve:
     """Both ends and the value for groups: each end of f maps to the same end of f^(size), rounded outward."""
-    value, slack = composed.value.group(size), composed.rounding
+    near, slack = Guide(composed.value, size), composed.rounding
+    value = group(composed.value, size, near=near)
     if composed.lower is None or composed.upper is None:
         return ComposedCurve(value, composed.certificate)
-    lower, upper = group(composed.lower, size, "lower", slack), group(composed.upper, size, "upper", slack)
+    lower = group(composed.lower, size, "lower", slack, near)
+    upper = group(composed.upper, size, "upper", slack, near)
     return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size)
 
 

@@ -7,7 +7,11 @@ EdgeworthError
 ├── ComputationFailed    (ArithmeticError)  a numerical method could not keep its promise
 ├── ToleranceMissed      (ArithmeticError)  the bracket is wider than was asked for; it is carried along
 ├── TooLarge             (MemoryError)      the work would not fit; said before it starts
-└── MissingExtra         (ImportError)      an optional part is not installed; names the pip line
+├── MissingExtra         (ImportError)      an optional part is not installed; names the pip line
+├── BudgetExceeded       (RuntimeError)     the event would go past the budget; nothing was charged
+├── LedgerBusy           (OSError)          another writer holds the file, or this value is not its newest
+├── LedgerDamaged        (OSError)          the file is not what was written; names the line and the way out
+└── NotWritten           (OSError)          the disk refused; the file and the ledger are as they were
 """
 
 from __future__ import annotations
@@ -19,11 +23,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = [
+    "BudgetExceeded",
     "ComputationFailed",
     "EdgeworthError",
     "InvalidArgument",
+    "LedgerBusy",
+    "LedgerDamaged",
     "MissingExtra",
     "NotCertified",
+    "NotWritten",
     "ToleranceMissed",
     "TooLarge",
     "Unsupported",
@@ -65,6 +73,22 @@ class TooLarge(EdgeworthError, MemoryError):
 
 class MissingExtra(EdgeworthError, ImportError):
     """An optional part is not installed. The message names the pip line."""
+
+
+class BudgetExceeded(EdgeworthError, RuntimeError):
+    """The event would go past the budget. Nothing was charged: do not run it."""
+
+
+class LedgerBusy(EdgeworthError, OSError):
+    """Another writer holds the file, or the file has moved on since this value was made."""
+
+
+class LedgerDamaged(EdgeworthError, OSError):
+    """The file is not what was written. The message names the line and the way out."""
+
+
+class NotWritten(EdgeworthError, OSError):
+    """The disk refused to keep the event. The file and the ledger are as they were."""
 
 
 def require_extra(module: str, *, extra: str) -> ModuleType:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import json
 
 import pytest
-from benchmarks import __main__, picture, tables
+from benchmarks import __main__, calibration, picture, readme, tables
+from benchmarks.calibration import Calibration
 from benchmarks.cases import CASES, HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES, gaussian
 from benchmarks.measure import Row
 from benchmarks.packages import BY_NAME, ESTIMATES, OURS, PEERS, PLD, RDP
@@ -33,6 +35,35 @@ def test_json_and_back():
     run = results(TRUTH, row(PLD, value=3.0, upper=3.0))
     assert Results.from_json(run.to_json()) == run
     assert json.loads(run.to_json())["format"] == "edgeworth-benchmarks"
+
+
+CALIBRATIONS = (
+    Calibration(calibration.OURS, 0.8268, 3.0, 0.05),
+    Calibration(calibration.PLD, 0.8269, 2.9996, 13.0),
+    Calibration(calibration.PRV, None, None, 240.0),
+)
+
+
+def test_calibrations_are_kept_shown_and_judged():
+    run = dataclasses.replace(results(TRUTH), calibrations=CALIBRATIONS)
+    assert Results.from_json(run.to_json()) == run
+    assert run.calibration(calibration.PLD) is CALIBRATIONS[1]
+    shown = tables.calibrations(run)
+    assert [row["times ours"] for row in shown] == ["1", "2.6e+02", "4.8e+03"]
+    assert shown[2]["noise multiplier"] == "> 240 s"
+    ratios = {target.what: target.measured for target in targets(run) if target.what.startswith("noise multiplier")}
+    assert ratios == {
+        "noise multiplier from its target: dp-accounting PLD / edgeworth": pytest.approx(260, rel=1e-12),
+        "noise multiplier from its target: Opacus PRV / edgeworth": pytest.approx(4800, rel=1e-12),
+    }
+    assert calibration.TITLE in readme.calibrations(run)
+
+
+def test_without_calibrations_nothing_is_said_of_them():
+    run = results(TRUTH)
+    assert "calibrations" not in json.loads(run.to_json())
+    assert readme.calibrations(run) == ""
+    assert not [target for target in targets(run) if "noise multiplier" in target.what]
 
 
 def test_another_format_is_refused():

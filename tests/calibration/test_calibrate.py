@@ -367,5 +367,5 @@ def test_the_sampler_is_always_named(ask, message):
 def test_an_answer_reads_well():
     found = ew.calibrate(lambda sigma: ew.Gaussian(sigma) ** 100, epsilon=1.0, delta=1e-5)
     assert found.target == "epsilon <= 1 at delta = 1e-05"
-    assert str(found).startswith("37.30633") and str(found).endswith("; asked for: epsilon <= 1 at delta = 1e-05")  # noqa: PT018
+    assert str(found).startswith("37.3063") and str(found).endswith("; asked for: epsilon <= 1 at delta = 1e-05")  # noqa: PT018
     assert repr(found) == f"Calibrated({found})"

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import io
 import os
-import re
+import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import pytest
 from edgeworth.cli import main
 
 COLOUR_SETTINGS = ("CLICOLOR_FORCE", "FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "GITHUB_ACTIONS", "COLUMNS")
+COMMAND = Path(sys.executable).parent / "edgeworth"
 
 
 class Result(NamedTuple):
@@ -43,19 +45,29 @@ def run(monkeypatch, capsys):
     return command
 
 
-def without_times(text: str) -> str:
-    """Every row's last number, the milliseconds, replaced."""
-    return re.sub(r"(?m)^(  \S.*(?:guarantee|estimate) .*) +\d+(?:\.\d)?$", lambda row: row[1].rstrip() + " MS", text)
+@pytest.fixture
+def piped(environment):
+    """The command in a process of its own."""
+
+    def command(*arguments, **settings):
+        return subprocess.run(  # noqa: S603
+            [COMMAND, *arguments], capture_output=True, text=True, check=True, env=environment | settings
+        )
+
+    return command
 
 
 @pytest.fixture
-def golden():
-    """Compares with the file of that name; EDGEWORTH_UPDATE_GOLDEN=1 writes it anew."""
+def paper(monkeypatch):
+    """A stand-in for the reproduction, which takes minutes."""
+    stand_in = types.ModuleType("edgeworth.paper")
 
-    def check(name: str, printed: str) -> None:
-        path = Path(__file__).parent / "golden" / f"{name}.txt"
-        if os.environ.get("EDGEWORTH_UPDATE_GOLDEN") == "1":
-            path.write_text(without_times(printed), encoding="utf-8")
-        assert without_times(printed) == path.read_text(encoding="utf-8")
+    def reproduce(out, *, progress=None):
+        for done, figure in enumerate(["figure 1", "table 1"]):
+            progress(figure, done, 2)
+        page = out / "index.html"
+        page.write_text("<html>", encoding="utf-8")
+        return page
 
-    return check
+    stand_in.reproduce = reproduce
+    monkeypatch.setitem(sys.modules, "edgeworth.paper", stand_in)

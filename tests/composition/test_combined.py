@@ -1,5 +1,8 @@
 """Two engines behind one another: narrower than either, and an answer where one gives up."""
 
+import itertools
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -90,3 +93,18 @@ def test_auto_narrows_what_the_line_leaves_wide():
     assert line.upper - line.lower > 1e-5 * line.upper
     assert line.lower <= both.lower <= both.upper <= line.upper
     assert both.upper - both.lower < 0.2 * (line.upper - line.lower)
+
+
+@pytest.mark.parametrize("deltas", [(0.1, 0.2), (1e-6, 1e-6)])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 2.9, 3.0, 3.0000001, 4.0])
+def test_what_one_engine_discloses_is_not_taken_for_what_another_composes(deltas, epsilon):
+    """Two (eps, delta) steps in 40 digits; at the end of the support only the disclosures are left."""
+    with mpmath.workdps(40):
+        kept = (1 - mpmath.mpf(deltas[0])) * (1 - mpmath.mpf(deltas[1]))
+        truth = 1 - kept
+        for one, other in itertools.product((1, -1), repeat=2):
+            loss = one + 2 * other
+            mass = 1 / (1 + mpmath.e ** mpmath.mpf(-one)) / (1 + mpmath.e ** mpmath.mpf(-2 * other))
+            truth += kept * mass * max(0, 1 - mpmath.e ** (mpmath.mpf(epsilon) - loss))
+        found = ew.account(ew.ApproxDP(1.0, deltas[0]) * ew.ApproxDP(2.0, deltas[1])).delta(epsilon)
+        assert found.lower <= truth <= found.upper

@@ -436,8 +436,16 @@ def test_f_is_decreasing_and_convex(direction):
     assert (bracket.value[0], bracket.value[-1]) == (1.0, 0.0)
 
 
-def test_more_repeats_than_the_rounding_model_covers_are_left_to_others():
+def test_repeats_are_served_as_long_as_their_number_is_an_exact_double():
     step = ew.PoissonSampled(ew.Gaussian(50.0), 1e-4)
-    assert ew.account(step**10**9).certificate.method == "contour"
-    assert ew.account(step ** (10**9 + 1)).certificate.method == "recursion"
-    assert ew.account(ew.Gaussian(1e6) ** 10**12).certificate.method == "closed-form"
+    assert ew.account(step**10**15).certificate.method == "contour"
+    assert ew.account(step ** (10**15 + 1)).certificate.method == "recursion"
+    assert ew.account(ew.Gaussian(1e6) ** 10**16).certificate.method == "closed-form"
+
+
+def test_a_million_million_steps_are_read_to_seven_digits():
+    """Nearly Gaussian: mu^2 = n p^2 (e^(1/sigma^2) - 1) up to terms of the order of the rate."""
+    found = ew.account(ew.PoissonSampled(ew.Gaussian(20.0), 1e-4) ** 10**12).epsilon(1e-7)
+    mu = math.sqrt(1e12 * 1e-8 * math.expm1(1 / 400))
+    assert found.upper - found.lower < 1e-7 * found.upper
+    assert found.value == pytest.approx(ew.account(ew.GaussianDP(mu)).epsilon(1e-7).value, rel=1e-4)

@@ -11,7 +11,7 @@ from edgeworth.composition.integrals import Integrals
 from edgeworth.composition.line import Line
 from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.tail import Tail
-from edgeworth.composition.tilted_part import tilt_part
+from edgeworth.composition.tilted_part import NATS, tilt_part
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 modulus = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))["modulus"]
@@ -149,7 +149,7 @@ LINES = [
 def line_of(mu, rate, n, c, log_dropped):
     steps = Steps.of(TotalLoss(((SampledLoss(GaussianLoss(mu), rate), n),)), log_dropped)
     variance = float(Integrals(steps).moments(np.array([c]))[0, 2])
-    return Line(steps, c, 2 * math.pi / (0.3 / math.sqrt(variance)), variance), steps.others[0][0]
+    return Line(steps, c, 2 * math.pi / (0.3 / math.sqrt(variance)), math.sqrt(2 * NATS / variance)), steps.others[0][0]
 
 
 @pytest.mark.parametrize("q", [1, 2])

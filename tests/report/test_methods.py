@@ -71,3 +71,23 @@ def test_the_same_question_twice_gives_the_same_numbers(asked):
 def test_bad_arguments(arguments, message):
     with pytest.raises(ew.InvalidArgument, match=message):
         MethodsTable.of(MECHANISM, **arguments)
+
+
+def test_the_error_is_known_as_far_as_the_truth_is(asked):
+    table = asked[0]
+    truth = table.answers[0].epsilon
+    for answer in table.answers:
+        (ends,) = answer.error(truth) or [None]
+        if answer.refusal is None:
+            low, high = ends
+            assert low <= high
+            assert (1 + low) * truth.upper[0] == pytest.approx(answer.epsilon.value[0], rel=1e-14, abs=0)
+            assert (1 + high) * truth.lower[0] == pytest.approx(answer.epsilon.value[0], rel=1e-14, abs=0)
+        else:
+            assert ends is None
+
+
+def test_without_a_certified_truth_there_is_no_error_to_tell():
+    nothing = MethodsTable.of(ew.Composed(()))
+    assert nothing.answers[-1].error(nothing.answers[0].epsilon) == [None]  # relative to an epsilon of 0
+    assert nothing.answers[-1].error(nothing.answers[-1].epsilon) == []  # an estimate is no truth

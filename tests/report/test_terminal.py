@@ -51,3 +51,29 @@ def test_the_first_curve_covers_the_others():
 
 def test_a_flat_curve_is_drawn():
     assert "*" in Picture("t", "x", "y", (Line("c", np.array([0.0, 1.0]), np.zeros(2), "*"),)).text()
+
+
+def test_a_logarithmic_axis_leaves_out_what_is_before_it_begins():
+    x = np.array([0.0, 1e-3, 1.0])
+    rows = canvas(Picture("t", "x", "y", (Line("c", x, x, "*"),), least=(1e-3, 1e-3)))
+    assert sum(row[0] == "*" for row in rows) == 1  # no wall from the point at 0
+
+
+def test_numbers_stand_at_both_ends_and_in_the_middle():
+    x = np.array([0.0, 8.0])
+    text = Picture("t", "x", "y", (Line("c", x, x, "*"),)).text(width=41, height=11).splitlines()
+    assert [line.split("|")[0].strip() for line in text[1:12]] == ["8", *[""] * 4, "4", *[""] * 4, "0"]
+    assert text[12].split() == ["0", "4", "8"]
+    assert len(text[12]) == 41
+
+
+def test_a_curve_behind_the_others_is_said_to_be_there():
+    x = np.array([0.0, 1.0])
+    text = Picture("t", "x", "y", (Line("first", x, x), Line("second", x, x, "+"))).text()
+    assert "  + second (behind the others)" in text.splitlines()
+
+
+def test_a_curve_that_no_axis_shows_is_said_to_be_off():
+    x = np.array([0.0, 1.0])
+    text = Picture("t", "x", "y", (Line("nothing", x, np.zeros(2)),), least=(None, 1e-3)).text()
+    assert text.splitlines()[-1].endswith("nothing (off the axes)")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.calibration.targets import Target, log_ratio, sharpest_near
-from edgeworth.curves import Bracket, GaussianTradeOff, TradeOff
+from edgeworth.calibration.targets import CurveTarget, log_ratio, sharpest_near
+from edgeworth.curves import Bracket, GaussianTradeOff, Identity, TradeOff
 from edgeworth.risk.covering import exact_mu
 from edgeworth.risk.supporting import first_lines, greatest, joined, separation
 
@@ -29,7 +29,7 @@ _MARGIN = 1e-9  # of the largest slope: a little further is on the safe side
 
 
 @dataclass(frozen=True, eq=False)
-class Above(Target):
+class Above(CurveTarget):
     """f >= g everywhere; over tests with both errors at least `smallest_error` where g(0) = 1.
 
     What is measured is the separation of f over that of g, at most 1 where f >= g. g(0) = 1 says something about tests
@@ -44,6 +44,10 @@ class Above(Target):
     def leak(self) -> float:
         """1 - g(0): what g lets through for certain."""
         return float(self.curve.power(0.0))
+
+    @property
+    def is_perfect(self) -> bool:
+        return isinstance(self.curve, Identity)
 
     def reading(self, found: Account) -> Bracket:
         used = self._used(found)

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from edgeworth.account import Accountable
     from edgeworth.calibration.calibrated import Calibrated
     from edgeworth.curves import TradeOff
-    from edgeworth.mechanisms import Mechanism
 
 __all__ = ["calibrate"]
 
 
 def calibrate(
-    family: Callable[..., Mechanism],
+    family: Callable[..., Accountable],
     *,
     epsilon: ArrayLike | None = None,
     delta: ArrayLike | None = None,
@@ -38,9 +38,10 @@ def calibrate(
 ) -> Calibrated:
     """The least private member of a one-parameter family that certainly meets all targets.
 
-    `family` takes a positive number, or a whole number (found out by itself, unless `integer` says so), and must be
-    monotone: which way is found out as well. Targets: `epsilon` with `delta`; `mu`, over tests with both errors at
-    least `smallest_error`; `tpr` with `fpr`; `advantage`; `tradeoff`, a curve to stay above. Pairs may be arrays.
+    `family` gives a mechanism or a run. It takes a positive number, or a whole number (found out by itself, unless
+    `integer` says so), and must be monotone: which way is found out too. Targets: `epsilon` with `delta`; `mu`, over
+    tests with both errors at least `smallest_error`; `tpr` with `fpr`; `advantage`; `tradeoff`, a curve to stay above.
+    Pairs may be arrays.
 
     The answer meets the targets by certified upper ends. A real parameter is within `tolerance` of one that does not
     (relatively); a whole number is next to one that does not.

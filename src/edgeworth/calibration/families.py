@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
+from edgeworth.account import Account, account, described
 from edgeworth.errors import InvalidArgument
-from edgeworth.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from edgeworth.account import Accountable
+    from edgeworth.mechanisms import Mechanism
 
 __all__ = ["Family", "Parameter"]
 
@@ -20,12 +23,12 @@ _DECADES = 12  # of places that are tried for a start
 
 
 class Family:
-    """A callable from a positive number to a mechanism; where it refuses its argument is outside of it.
+    """A callable from a positive number to a mechanism or a run; where it refuses its argument is outside of it.
 
     Whether it takes whole numbers only is found out by offering it 1.0.
     """
 
-    def __init__(self, build: Callable[..., Mechanism], *, integer: bool | None) -> None:
+    def __init__(self, build: Callable[..., Accountable], *, integer: bool | None) -> None:
         if not callable(build):
             raise InvalidArgument(
                 f"family={build!r} is not callable; give a function from one number to a mechanism, "
@@ -42,11 +45,16 @@ class Family:
         except InvalidArgument:
             return None
 
+    def account(self, x: Parameter) -> Account:
+        """The certified account at an accepted x; if the family is one of runs, it knows its run."""
+        return account(self.build(x))
+
     def _member(self, x: Parameter) -> Mechanism:
-        mechanism = self.build(x)
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"family({x!r}) is {mechanism!r}, which is not a mechanism")
-        return mechanism
+        built = self.build(x)
+        try:
+            return described(built)[0]
+        except InvalidArgument:
+            raise TypeError(f"family({x!r}) is {built!r}, which is not a mechanism") from None
 
     def _takes_integers_only(self) -> bool:
         try:

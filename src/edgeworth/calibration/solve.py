@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from edgeworth.account import Account, account
+import numpy as np
+
 from edgeworth.calibration.calibrated import Calibrated
 from edgeworth.calibration.search import Search, Shape
 from edgeworth.errors import ComputationFailed, EdgeworthError, Unsupported
+from edgeworth.losses import TotalLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from edgeworth.account import Account
     from edgeworth.calibration.families import Family, Parameter
     from edgeworth.calibration.targets import Target
     from edgeworth.mechanisms import Mechanism
@@ -22,8 +26,10 @@ __all__ = ["Calibration"]
 
 _RANGE = math.log(1e18)
 _GUESSED = 1e-3  # how well an estimate is solved before the certified search starts
+_KEPT = 0.8  # of the tolerance for the search; the rest is for bounds that give something away
 _ADJACENT = 1e-18  # between whole numbers there is no tolerance
 _PROBES = (4.0, 0.25, 64.0, 1 / 64, 4096.0, 1 / 4096, 1e6, 1e-6, 1e9, 1e-9, 1e12, 1e-12)
+_ENOUGH = 2  # probes that show a difference: the larger one tells which way it goes
 _MOST_MOVES, _LEAST_MOVE = 60, 1e-15
 
 
@@ -34,12 +40,15 @@ class Calibration:
         self.family, self.targets, self.tolerance = family, targets, tolerance
         self.sign = 1.0
         self.parameter: dict[float, Parameter] = {}  # of a place: exp(log x) is not x
-        self.best: tuple[float, Account] | None = None
+        self.best: tuple[float, Account | None] | None = None  # the account is None where none was needed
+        self.estimates: dict[Parameter, float] = {}
         self.evaluations = 0
         self.failure: EdgeworthError | None = None
 
     def run(self) -> Calibrated:
         """The parameter, or an error that says what can be reached."""
+        if any(target.is_perfect for target in self.targets):
+            return self._perfect()
         self.sign = self._direction()
         start, low, high, shape = self._guessed()
         certified = self._search(self._certified, low, high, shape)
@@ -78,17 +87,24 @@ class Calibration:
         return self.place(self.family.edge(self.x(inside), self.x(place)))
 
     def _search(self, excess: Callable[[float], float], low: float, high: float, shape: Shape) -> Search:
-        tolerance = _ADJACENT if self.family.integer else math.log1p(self.tolerance)
+        tolerance = _ADJACENT if self.family.integer else _KEPT * math.log1p(self.tolerance)
         return Search(excess, low, high, tolerance, shape, snap=self.snap, reach=self.reach)
 
     # --- readings -----------------------------------------------------------------------------------------
 
     def _estimate(self, x: Parameter) -> float:
+        """The worst excess by estimates, remembered; nan where there is none."""
+        if x not in self.estimates:
+            self.estimates[x] = self._estimated(x)
+        return self.estimates[x]
+
+    def _estimated(self, x: Parameter) -> float:
         mechanism = self.family.at(x)
         if mechanism is None:
             return math.nan
         try:
-            return max(target.guess(mechanism) for target in self.targets)
+            with np.errstate(all="ignore"):  # a search tries extremes
+                return max(target.guess(mechanism) for target in self.targets)
         except (EdgeworthError, ArithmeticError, ValueError):
             return math.nan
 
@@ -106,35 +122,57 @@ class Calibration:
         mechanism = self.family.at(x)
         if mechanism is None:
             return math.inf
-        self.evaluations += 1
         try:
-            found = account(mechanism)
-            worst = max(target.excess(found) for target in self.targets)
+            worst, found = self._worst(mechanism, x)
         except (ComputationFailed, MemoryError, Unsupported) as failure:
             self.failure = failure if isinstance(failure, EdgeworthError) else None
             return math.inf
-        if worst <= 0 and (self.best is None or v <= self.best[0]):
-            self.best = v, found
+        if worst <= 0:
+            self._keep(v, found)
         return math.inf if math.isnan(worst) else worst
+
+    def _worst(self, mechanism: Mechanism, x: Parameter) -> tuple[float, Account | None]:
+        """The worst excess, and the account that says so; none where the law of the loss told it at once."""
+        total = TotalLoss.of(mechanism)
+        known = [target.at_once(total) for target in self.targets]
+        told = max((y for y in known if y is not None), default=-math.inf)
+        if told > 0 or None not in known:
+            return told, None
+        self.evaluations += 1
+        found = self.family.account(x)
+        pairs = zip(self.targets, known, strict=True)
+        with np.errstate(all="ignore"):  # a search tries extremes; what is not a number there is not certified
+            return max(target.excess(found) if y is None else y for target, y in pairs), found
+
+    def _keep(self, v: float, found: Account | None) -> None:
+        """Remember the least private place that meets the targets."""
+        if self.best is None or v <= self.best[0]:
+            self.best = v, found
 
     # --- phases -------------------------------------------------------------------------------------------
 
     def _direction(self) -> float:
         """1 if a larger parameter is more private, else -1: by estimates, or by certified readings where they fail."""
         for measure in (self._estimate, lambda x: self._measured(math.inf, x)):
-            start = self.family.start
-            here = measure(start)
-            for factor in _PROBES:
-                x = self.family.rounded(start * factor)
-                if x == start or self.family.at(x) is None:
-                    continue
-                there = measure(x)
-                if there != here and not math.isnan(there) and not math.isnan(here):
-                    return 1.0 if (there < here) == (x > start) else -1.0
+            slopes = list(islice(self._slopes(measure), _ENOUGH))
+            if slopes:
+                return math.copysign(1.0, -max(filter(math.isfinite, slopes), key=abs, default=slopes[0]))
         raise Unsupported(
             f"{self.words} cannot be solved for; at every parameter that was tried the family reaches "
             f"{self._reached(self.place(self.family.start))}"
         )
+
+    def _slopes(self, measure: Callable[[Parameter], float]) -> Iterator[float]:
+        """How much more a larger parameter leaks, or a smaller one less, for the probes that show a difference."""
+        start = self.family.start
+        here = measure(start)
+        for factor in _PROBES:
+            x = self.family.rounded(start * factor)
+            if x == start or self.family.at(x) is None:
+                continue
+            there = measure(x)
+            if there != here and not math.isnan(there) and not math.isnan(here):
+                yield there - here if x > start else here - there
 
     def _guessed(self) -> tuple[float, float, float, Shape]:
         """Where the estimate meets the target, how far the family reaches, and the shape of the excess."""
@@ -166,11 +204,11 @@ class Calibration:
                 f"{self.words} is met by every parameter that was tried; it sets no limit, so give a harder target"
             )
         for _ in range(_MOST_MOVES):
-            answer = self._answer(self.x(v), found, missed)
+            answer = self._answer(self.x(v), found or self.family.account(self.x(v)), missed)
             if answer is not None:
                 return answer
             v = self.reach(v, self.snap(v + max(search.tolerance, _LEAST_MOVE), search.tolerance))
-            found = account(self._member(v))
+            found = self.family.account(self.x(v))
             self.evaluations += 1
         raise ComputationFailed(f"{self.words}: no reading keeps to the target near {self.x(v)!r}")
 
@@ -182,13 +220,28 @@ class Calibration:
         readings = MappingProxyType(achieved)
         return Calibrated(x, found.mechanism, found, self.targets, readings, missed, self.evaluations)
 
+    def _perfect(self) -> Calibrated:
+        """No steps at all, where that is a member of the family; otherwise there is nothing to look for."""
+        answer = self._nothing()
+        if answer is not None:
+            return answer
+        raise Unsupported(
+            f"{self.words} is perfect privacy, which only a mechanism that releases nothing has; "
+            f"at {self.family.start:g} this family reaches {self._reached(self.place(self.family.start))}"
+        )
+
+    def _nothing(self) -> Calibrated | None:
+        """The answer 0, where that is a member of the family and meets the targets."""
+        if not self.family.integer or self.family.at(0) is None:
+            return None
+        return self._answer(0, self.family.account(0), 1)
+
     def _none_left(self, search: Search) -> Calibrated:
         """No steps at all, where that is a member of the family; otherwise the reason, with what can be reached."""
-        x, nothing = self.x(search.bad), self.family.at(0) if self.family.integer and self.sign < 0 else None
-        if x == 1 and nothing is not None:
-            answer = self._answer(0, account(nothing), 1)
-            if answer is not None:
-                return answer
+        x = self.x(search.bad)
+        answer = self._nothing() if self.sign < 0 and x == 1 else None
+        if answer is not None:
+            return answer
         readable = [v for v, y in search.readings.items() if math.isfinite(y)]
         if self.failure is not None and not readable:
             raise Unsupported(f"{self.words} could not be certified up to parameter {x:.6g}: {self.failure}")
@@ -198,13 +251,8 @@ class Calibration:
             f"{self.x(farthest):.6g}, it reaches {self._reached(farthest)}"
         )
 
-    def _member(self, v: float) -> Mechanism:
-        mechanism = self.family.at(self.x(v))
-        assert mechanism is not None
-        return mechanism
-
     def _reached(self, v: float) -> str:
-        found = account(self._member(v))
+        found = self.family.account(self.x(v))
         return ", ".join(f"{target.name} {target.reading(found)}" for target in self.targets)
 
     @property

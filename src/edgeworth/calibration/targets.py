@@ -17,7 +17,7 @@ from scipy.special import erfinv
 from edgeworth.account import Account, account
 from edgeworth.calibration.estimate import log_delta
 from edgeworth.curves import Bracket
-from edgeworth.losses import TotalLoss
+from edgeworth.losses import SampledLoss, TotalLoss
 from edgeworth.risk import Risk
 from edgeworth.risk.covering import fit_within, upper_mu
 from edgeworth.risk.supporting import separation
@@ -31,14 +31,25 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["AtMostAdvantage", "AtMostEpsilon", "AtMostMu", "AtMostPower", "Target", "log_ratio", "sharpest_near"]
+__all__ = [
+    "AtMostAdvantage",
+    "AtMostEpsilon",
+    "AtMostMu",
+    "AtMostPower",
+    "CurveTarget",
+    "Target",
+    "log_ratio",
+    "share_sampled",
+    "sharpest_near",
+]
 
 # ruff: noqa: D102 - the methods are described by Target
 
 _TINY = 1e-300
 _SHARE = 1e-3  # of the distance from the target: what a bound may give away further off
 _ULPS = 1e-15  # of a sum of products
-_SHARP = 2e-7  # relative: what a bound may give away and still not move a parameter by 1e-6
+_SHARE_ULPS = 1e-14  # of a sum of logarithms, and of its exponential
+_SHARP = 1e-7  # relative: what a bound may give away and still not move a parameter by 1e-6
 
 
 class Target(ABC):
@@ -58,12 +69,29 @@ class Target(ABC):
     def excess(self, found: Account) -> float:
         """log(reading/target), by upper ends: at most 0 only where the target is certainly met."""
 
+    @abstractmethod
     def guess(self, mechanism: Mechanism) -> float:
         """The same from an estimate that takes a few milliseconds; nan where there is none."""
+
+    @property
+    @abstractmethod
+    def is_perfect(self) -> bool:
+        """Whether only what leaks nothing at all meets the target."""
+
+    def at_once(self, total: TotalLoss) -> float | None:  # noqa: ARG002 - most targets need the curve
+        """The excess where the law of the loss says it without a curve; None elsewhere."""
+        return None
+
+
+class CurveTarget(Target):
+    """A target that is guessed from the curve of the central limit theorem."""
+
+    def guess(self, mechanism: Mechanism) -> float:
         return self._estimated(account(mechanism, method="clt"))
 
+    @abstractmethod
     def _estimated(self, estimate: Account) -> float:
-        raise NotImplementedError
+        """The excess of the values of an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +117,30 @@ class AtMostEpsilon(Target):
         pure = delta == 0
         worst = -math.inf
         if pure.any():
-            worst = log_ratio(np.asarray(_epsilon(found, delta[pure]).upper_bound()), epsilon[pure])
+            worst = log_ratio(np.asarray(_largest_loss(found.total) * (1 + _ULPS)), epsilon[pure])
         if not pure.all():
             upper = np.asarray(found.delta(epsilon[~pure]).upper_bound())
             worst = max(worst, log_ratio(upper, delta[~pure]))
         return worst
 
+    def at_once(self, total: TotalLoss) -> float | None:
+        """A loss beyond epsilon misses delta = 0; what is hardly ever sampled meets every larger delta."""
+        epsilon, delta = self.epsilon.ravel(), self.delta.ravel()
+        pure = delta == 0
+        largest = np.asarray(_largest_loss(total) * (1 + _ULPS))
+        worst = log_ratio(largest, epsilon[pure]) if pure.any() else -math.inf
+        if worst > 0 or pure.all():
+            return worst
+        sampled = log_ratio(np.asarray(share_sampled(total)), delta[~pure])
+        return max(worst, sampled) if sampled <= 0 else None
+
+    @property
+    def is_perfect(self) -> bool:
+        return bool(np.any((self.epsilon == 0) & (self.delta == 0)))
+
     def guess(self, mechanism: Mechanism) -> float:
         total = TotalLoss.of(mechanism)
-        farthest = max(total.support[1], -total.support[0])
+        farthest = _largest_loss(total)
         pairs = zip(self.epsilon.ravel(), self.delta.ravel(), strict=True)
         return max(
             log_delta(total, float(e)) - math.log(d) if d > 0 else log_ratio(np.asarray(farthest), np.asarray(e))
@@ -110,7 +153,7 @@ class AtMostEpsilon(Target):
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostMu(Target):
+class AtMostMu(CurveTarget):
     """mu-GDP over all tests whose two errors are at least `smallest_error`."""
 
     mu: float
@@ -122,6 +165,10 @@ class AtMostMu(Target):
 
     def met_by(self, achieved: Bracket) -> bool:
         return bool(achieved.upper_bound() <= self.mu)
+
+    @property
+    def is_perfect(self) -> bool:
+        return self.mu == 0
 
     def excess(self, found: Account) -> float:
         upper = upper_mu(found, smallest_error=self.smallest_error, tolerance=sharpest_near(self.mu)).bound
@@ -135,7 +182,7 @@ class AtMostMu(Target):
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostPower(Target):
+class AtMostPower(CurveTarget):
     """True positive rates at false positive rates, compared as the separations of Gaussian curves through them."""
 
     tpr: Array
@@ -147,6 +194,16 @@ class AtMostPower(Target):
 
     def met_by(self, achieved: Bracket) -> bool:
         return bool(np.all(achieved.upper_bound() <= self.tpr))
+
+    def at_once(self, total: TotalLoss) -> float | None:
+        """TPR <= FPR and the share of runs in which the record is sampled at all."""
+        rest = self.tpr - self.fpr
+        return -1.0 if np.all(share_sampled(total) <= rest - _ULPS) else None
+
+    @property
+    def is_perfect(self) -> bool:
+        """A true positive rate is never below the false positive rate."""
+        return bool(np.any((self.tpr <= self.fpr) & (self.fpr > 0) & (self.tpr < 1)))
 
     def excess(self, found: Account) -> float:
         return self._of(np.asarray(self.reading(found).upper_bound()))
@@ -170,7 +227,7 @@ class AtMostPower(Target):
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostAdvantage(Target):
+class AtMostAdvantage(CurveTarget):
     """The advantage of an attacker, delta(0); compared as mu* = 2 sqrt(2) erfinv(delta(0))."""
 
     advantage: float
@@ -181,6 +238,14 @@ class AtMostAdvantage(Target):
 
     def met_by(self, achieved: Bracket) -> bool:
         return bool(achieved.upper_bound() <= self.advantage)
+
+    def at_once(self, total: TotalLoss) -> float | None:
+        """The advantage is at most the share of runs in which the record is sampled at all."""
+        return -1.0 if share_sampled(total) <= self.advantage else None
+
+    @property
+    def is_perfect(self) -> bool:
+        return self.advantage == 0
 
     def excess(self, found: Account) -> float:
         return self._of(float(self.reading(found).upper_bound()))
@@ -198,14 +263,29 @@ class AtMostAdvantage(Target):
 
 def _epsilon(found: Account, delta: Array) -> Bracket:
     """epsilon(delta); at delta = 0 it is the largest loss there is, which needs no curve."""
-    total = found.total
-    disclosed = total.null_only > 0 or total.alternative_only > 0
-    most = math.inf if disclosed else max(total.support[1], -total.support[0], 0.0)
+    most = _largest_loss(found.total)
     bracket, pure = found.epsilon(delta), delta == 0
     lower = np.where(pure, most * (1 - _ULPS), bracket.lower)
     upper = np.where(pure, most * (1 + _ULPS), np.maximum(np.minimum(bracket.upper, most * (1 + _ULPS)), lower))
     value = np.clip(np.where(pure, most, bracket.value), lower, upper)
     return Bracket(lower, upper, value, bracket.certificate)
+
+
+def _largest_loss(total: TotalLoss) -> float:
+    """The epsilon of pure privacy: the largest loss in either direction, inf where something may be disclosed."""
+    disclosed = total.null_only > 0 or total.alternative_only > 0
+    return math.inf if disclosed else max(total.support[1], -total.support[0], 0.0)
+
+
+def share_sampled(total: TotalLoss) -> float:
+    """Returns at least the probability that the record is sampled in some step, a bound of delta at every eps >= 0.
+
+    Without it, P and Q are one law: Q = (1 - share) P + share Q', so Q[E] - e^eps P[E] <= share.
+    """
+    if not all(isinstance(loss, SampledLoss) for loss, _ in total.parts):
+        return 1.0
+    missed = math.fsum(n * math.log1p(-loss.rate) for loss, n in total.parts if isinstance(loss, SampledLoss))
+    return -math.expm1(missed) * (1 + _SHARE_ULPS)
 
 
 def _log_ratios(found: Array, limit: Array) -> Array:

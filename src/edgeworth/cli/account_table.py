@@ -29,16 +29,26 @@ def _print(statement: Statement, console: Console) -> None:
     account = statement.account
     for line in passages.step_lines(account.mechanism):
         console.print(Text(line, style="bold"))
-    console.print(Text(f"{account.certificate.method}: {account.why}"))
+    console.print(Text(passages.method(account)))
     console.print()
     console.print(_epsilons(statement))
     console.print()
     console.print(_risks(statement))
     console.print()
     console.print(Text(statement.sentence))
-    sampler = "; ".join(passages.samplers(account.mechanism, statement.run))
-    adjacency = passages.neighbours(account, statement.run)
-    console.print(Text(f"Protected: {passages.unit(account)}. Neighbours: {adjacency}. Sampler: {sampler}."))
+    console.print()
+    console.print(_assumed(statement))
+
+
+def _assumed(statement: Statement) -> Table:
+    """Who is protected, and what was taken for granted about neighbours and samples."""
+    account = statement.account
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_row("unit", passages.unit(account))
+    grid.add_row("neighbours", passages.neighbours(account, statement.run))
+    for place, sampler in enumerate(passages.samplers(account.mechanism, statement.run)):
+        grid.add_row("" if place else "sampler", sampler)
+    return grid
 
 
 def _epsilons(statement: Statement) -> Table:

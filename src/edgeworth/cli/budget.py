@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeworth import validation
 from edgeworth.cli.describe import number
-from edgeworth.errors import NotCertified
+from edgeworth.errors import InvalidArgument, NotCertified
 from edgeworth.ledger import BudgetExceeded
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ FORMAT, VERSION = "edgeworth-account", 1
 _SMALL_PRINT = ("assumptions", "not_covered", "command")
 
 
-def most(text: str) -> float:
-    """The epsilon that is allowed."""
+def most(text: str, deltas: list[str] | None) -> float:
+    """The epsilon that is allowed, which means nothing without its delta."""
+    if not deltas:
+        raise InvalidArgument("--max-epsilon was given without --delta; the two make a budget, e.g. --delta 1e-5")
     return validation.non_negative(max_epsilon=number(max_epsilon=text))
 
 

@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgeworth.cli import describe
+from edgeworth.cli import describe, files
 from edgeworth.cli.describe import Asked  # noqa: TC001 - Typer reads the annotations when it runs
-from edgeworth.cli.options import AsJson, Degree, Delta, Group, Method, Plot, of_a_run
+from edgeworth.cli.options import AsJson, Degree, Delta, Deltas, Group, Method, Plot, named, of_a_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,13 +25,32 @@ __all__ = ["register"]
 
 _RUN = "--noise-multiplier 0.8 --rate 256/50000 --steps 5000"
 _VALUES = "Values, repeatable: 0.8, from:to:count evenly, or from:to:countx by equal factors."
+_KINDS = ("tradeoff", "profile", "roc", "compare")
+_EXAMPLE_WIDTH = 74
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_PATIENCE = 10.0  # seconds of long work between two plain lines
 _BATCHES = "--noise-multiplier 0.8 --examples 50000 --batch-size 256 --epochs 26 --sampler poisson"
 
 
 def register(app: typer.Typer) -> None:
     """Add every command to the app, each with its examples."""
-    for command, examples in _COMMANDS.items():
-        app.command(epilog="Examples:\n\n" + "\n".join(f"- `{example}`" for example in examples))(command)
+    written = _listed if app.rich_markup_mode else _plain
+    for command, (summary, *examples) in _COMMANDS.items():
+        app.command(short_help=summary, epilog=written(examples))(command)
+
+
+def _listed(examples: list[str]) -> str:
+    """The examples in Markdown, for a terminal."""
+    return "Examples:\n\n" + "\n".join(f"- `{example}`" for example in examples)
+
+
+def _plain(examples: list[str]) -> str:
+    """The examples as lines of at most 80 columns that a shell takes as they are; a backspace keeps them lines."""
+    kept = (re.sub(r"(--\S+) (?!-)", rf"\1{_NO_BREAK}", example) for example in examples)  # an option and its value
+    lines = (
+        textwrap.wrap(example, _EXAMPLE_WIDTH, subsequent_indent="    ", break_on_hyphens=False) for example in kept
+    )
+    return "\b\nExamples:\n" + "\n".join("  " + " \\\n  ".join(each) for each in lines).replace(_NO_BREAK, " ")
 
 
 @of_a_run
@@ -57,8 +78,8 @@ def account(
     """
     from edgeworth.cli import account_table, budget, pictures
 
-    describe.check_plot_path(plot)
-    most = None if max_epsilon is None else budget.most(max_epsilon)
+    files.check_plot_path(plot)
+    most = None if max_epsilon is None else budget.most(max_epsilon, delta)
     statement = _statement(asked, delta or ["1e-5"], method, degree, group)
     if as_json:
         typer.echo(json.dumps(budget.answer(statement, most), indent=2, allow_nan=False))
@@ -73,7 +94,7 @@ def account(
 def statement(
     asked: Asked,
     *,
-    delta: Delta = None,
+    delta: Deltas = None,
     method: Method = "auto",
     degree: Degree = "2",
     group: Group = "1",
@@ -124,10 +145,10 @@ def compare(
     from edgeworth.report import MethodsTable
 
     mechanism = asked.described().mechanism
-    describe.check_plot_path(plot)
+    files.check_plot_path(plot)
     deltas = [describe.number(delta=text) for text in delta or ("1e-5",)]
     degrees = [describe.whole_number(degree=text) for text in degree or ()]
-    with progress.reporter("comparing", quiet=True) as report:
+    with progress.reporter("comparing", every=_PATIENCE) as report:
         table = MethodsTable.of(mechanism, deltas=deltas, degrees=degrees, progress=report)
     if as_json:
         typer.echo(table.to_json())
@@ -140,7 +161,7 @@ def compare(
 def calibrate(
     asked: Asked,
     *,
-    what: Annotated[str, typer.Option("--find", metavar="NAME", help="What to look for: noise, steps or rate.")],
+    what: Annotated[str, named("What to look for: noise, steps or rate.", ("noise", "steps", "rate"), "--find")],
     epsilon: Annotated[
         list[str] | None, typer.Option(metavar="NUMBER", help="At most this epsilon at --delta; repeatable, in pairs.")
     ] = None,
@@ -160,7 +181,8 @@ def calibrate(
 ) -> None:
     """The least noise, or the most steps or sampling, with which a DP-SGD run certainly meets a target.
 
-    Describe the run by flags without the one that is looked for. Several targets hold all at once.
+    Describe the run by flags, or by a file with the keys of DPSGD, without the one that is looked for. Several targets
+    hold all at once.
     """
     from edgeworth.cli import targets
 
@@ -178,9 +200,7 @@ def calibrate(
 def plot(
     asked: Asked,
     *,
-    kind: Annotated[
-        str, typer.Option(metavar="NAME", help="tradeoff, profile (delta over epsilon), roc or compare.")
-    ] = "tradeoff",
+    kind: Annotated[str, named("tradeoff, profile (delta over epsilon), roc or compare.", _KINDS)] = "tradeoff",
     method: Method = "auto",
     degree: Degree = "2",
     out: Annotated[
@@ -192,13 +212,14 @@ def plot(
     """Draw a run, into a file or on the terminal; --json prints the numbers that are drawn."""
     from edgeworth.cli import drawing, pictures
 
-    describe.check_plot_path(out)
+    files.check_plot_path(out, option="out")
     whole = describe.whole_number(degree=degree)
-    display = drawing.display(kind, asked, method, whole)
+    mechanism = asked.described().mechanism
+    display = drawing.display(kind, mechanism, method, whole)
     if as_json:
         typer.echo(json.dumps(drawing.numbers(kind, display), allow_nan=False))
     if out is not None or not as_json:
-        pictures.draw(display, out or describe.TERMINAL, quiet=as_json)
+        pictures.draw(display, out or files.TERMINAL, mechanism, quiet=as_json)
 
 
 def sweep(
@@ -213,7 +234,7 @@ def sweep(
         list[str] | None, typer.Option(metavar="VALUES", help="Likewise. Without it: 1e-5.", show_default=False)
     ] = None,
     jobs: Annotated[str, typer.Option(metavar="COUNT", help="Processes on this machine; 0 takes all cores.")] = "0",
-    backend: Annotated[str, typer.Option(metavar="NAME", help="local, or dask with --scheduler.")] = "local",
+    backend: Annotated[str, named("local, or dask with --scheduler.", ("local", "dask"))] = "local",
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, e.g. tcp://host:8786.", show_default=False)
     ] = None,
@@ -221,7 +242,8 @@ def sweep(
 ) -> None:
     """Certified epsilon over a grid of runs, every combination a row; a stopped sweep resumes where it was."""
     from edgeworth.cli import grid, progress
-    from edgeworth.cli.sweep import Table, groups, run
+    from edgeworth.cli.rows import Table
+    from edgeworth.cli.sweep import groups, run
 
     describe.check_backend(backend, scheduler)
     table, workers = Table(out), describe.whole_number(jobs=jobs)
@@ -229,10 +251,19 @@ def sweep(
     points = grid.points(noise_multiplier, rate, steps, delta or ["1e-5"])
     known = table.known() & set(points)
     work = groups(points, known)
-    with progress.reporter("sweeping", quiet=True) as report:
-        run(work, table, jobs=workers or -1, scheduler=scheduler, progress=report)
-    told = {"table": str(out), "points": len(points), "computed": len(points) - len(known), "found": len(known)}
-    typer.echo(json.dumps(told) if as_json else f"table: {out} ({told['computed']} computed, {len(known)} found)")
+    with progress.reporter("sweeping", every=_PATIENCE) as report:
+        try:
+            run(work, table, jobs=workers or -1, scheduler=scheduler, progress=report)
+        except KeyboardInterrupt:
+            typer.echo(
+                f"stopped: the rows so far are in {table.rows_file}; the same command goes on from there", err=True
+            )
+            raise
+    computed, found = len(points) - len(known), len(known)
+    if as_json:
+        _echo_json("sweep", table=str(out), points=len(points), computed=computed, found=found)
+    else:
+        typer.echo(f"table: {out} ({computed} computed, {found} found)")
 
 
 def reproduce(
@@ -244,41 +275,61 @@ def reproduce(
     from edgeworth.cli import progress
     from edgeworth.paper import reproduce as redraw
 
-    describe.make_folder(out)
+    files.make_folder(out)
     with progress.reporter("reproducing") as report:
         page = redraw(out, progress=report)
-    typer.echo(json.dumps({"page": str(page)}) if as_json else f"page: {page}")
+    if as_json:
+        _echo_json("reproduction", page=str(page))
+    else:
+        typer.echo(f"page: {page}")
 
 
+def _echo_json(kind: str, **told: str | int) -> None:
+    typer.echo(json.dumps({"format": f"edgeworth-{kind}", "version": 1} | told, indent=2))
+
+
+#: a line for the list of commands, then examples
 _COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     account: (
+        "Epsilon of one run, and what an attacker can do.",
         f"edgeworth account {_RUN}",
         f"edgeworth account {_BATCHES}",
         "edgeworth account run.toml --max-epsilon 3 --delta 1e-5",
         "edgeworth account - --json < mechanism.json",
     ),
     compare: (
+        "Every method on one run, guarantee or estimate.",
         f"edgeworth compare {_RUN}",
         "edgeworth compare --noise-multiplier 1 --rate 0.01 --steps 1000 --delta 1e-5 --delta 1e-8 --plot run.png",
         "edgeworth compare mechanism.json --json",
     ),
     calibrate: (
+        "The noise, steps or rate that meet a target.",
         "edgeworth calibrate --find noise --epsilon 3 --delta 1e-5 --rate 256/50000 --steps 5000",
         "edgeworth calibrate --find steps --tpr 0.05 --fpr 0.01 --noise-multiplier 0.8 --rate 256/50000",
         "edgeworth calibrate --find rate --mu 0.5 --noise-multiplier 0.8 --steps 5000",
     ),
-    statement: (f"edgeworth statement {_BATCHES}", "edgeworth statement run.toml --markdown >> README.md"),
+    statement: (
+        "A statement for a model card.",
+        f"edgeworth statement {_BATCHES}",
+        "edgeworth statement run.toml --markdown >> README.md",
+    ),
     plot: (
+        "Draw a run, on the terminal or into a file.",
         f"edgeworth plot {_RUN}",
         "edgeworth plot run.toml --kind roc --out roc.png",
         "edgeworth plot mechanism.json --kind profile --json",
     ),
     sweep: (
+        "A table of epsilon over a grid of runs.",
         "edgeworth sweep --noise-multiplier 0.6:2:15 --rate 0.001:0.1:5x --steps 1000 --steps 10000 --out sweep.csv",
         (
             "edgeworth sweep --noise-multiplier 1 --rate 0.01 --steps 100:10000:20x --out sweep.parquet "
             "--backend dask --scheduler tcp://head:8786"
         ),
     ),
-    reproduce: ("edgeworth reproduce --out out/paper",),
+    reproduce: (
+        "The figures and tables of the paper, redrawn.",
+        "edgeworth reproduce --out out/paper",
+    ),
 }

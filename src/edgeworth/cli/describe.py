@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeworth import validation
-from edgeworth.errors import InvalidArgument, require_extra
+from edgeworth.cli import files
+from edgeworth.errors import InvalidArgument
 from edgeworth.mechanisms import Gaussian, PoissonSampled, from_json
 from edgeworth.training import DPSGD, Training, training_from_dict
 
@@ -23,26 +20,20 @@ if TYPE_CHECKING:
     Flags = Mapping[str, str | None]
 
 __all__ = [
-    "TERMINAL",
     "Asked",
     "Described",
+    "by_batches",
     "check_backend",
-    "check_plot_path",
-    "from_file",
     "from_flags",
-    "make_folder",
     "number",
     "run_arguments",
     "whole_number",
 ]
 
-TERMINAL = "terminal"  # --plot without a file name
-_PICTURES = (".pdf", ".png", ".svg")
 _BY_RATE = ("--noise-multiplier", "--rate", "--steps")
 _BY_BATCHES = ("--noise-multiplier", "--examples", "--batch-size", "--sampler")
 _ONLY_BATCHES = ("--examples", "--batch-size", "--epochs", "--adjacency", "--drop-last")
 _EXAMPLE = "--noise-multiplier 0.8 --rate 256/50000 --steps 5000"
-_FILES = "give a JSON file that edgeworth.to_json wrote, a JSON or TOML file that describes a run, or - for stdin"
 
 
 @dataclass(frozen=True)
@@ -62,7 +53,20 @@ class Asked:
 
     def described(self) -> Described:
         """What ran."""
-        return from_flags(self.flags) if self.file is None else from_file(self.file, self.flags)
+        if self.file is None:
+            return from_flags(self.flags)
+        document = self.document()
+        if not document.describes_run:
+            return Described(from_json(document.json))
+        run = training_from_dict(document.values)
+        return Described(run.mechanism, run)
+
+    def document(self) -> files.Document:
+        """What the file says, which no flag may say too."""
+        given = _given(self.flags)
+        if given:
+            raise InvalidArgument(f"{given[0]} and the file {self.file!r} both say what ran; give one of the two")
+        return files.read(str(self.file))
 
 
 def from_flags(flags: Flags) -> Described:
@@ -71,7 +75,7 @@ def from_flags(flags: Flags) -> Described:
         raise InvalidArgument(
             f"nothing to account for; give {', '.join(_BY_RATE)}, or a JSON or TOML file, e.g. {_EXAMPLE}"
         )
-    if _by_batches(flags):
+    if by_batches(flags):
         run = DPSGD(**run_arguments(flags))
         return Described(run.mechanism, run)
     unsampled = flags.get("--sampler") == "none"
@@ -86,7 +90,7 @@ def from_flags(flags: Flags) -> Described:
     return Described(step ** whole_number(steps=flags["--steps"]))
 
 
-def _by_batches(flags: Flags) -> bool:
+def by_batches(flags: Flags) -> bool:
     """Whether the run is described by examples and batches; fixed-size and shuffle have no other description."""
     return flags.get("--sampler") in ("fixed-size", "shuffle") or any(flags.get(name) for name in _ONLY_BATCHES)
 
@@ -128,40 +132,6 @@ def _refuse_missing(flags: Flags, needed: list[str]) -> None:
         )
 
 
-def from_file(name: str, flags: Flags) -> Described:
-    """What the file describes, or stdin for "-": a mechanism that to_json wrote, or a run in JSON or TOML."""
-    given = _given(flags)
-    if given:
-        raise InvalidArgument(f"{given[0]} and the file {name!r} both say what ran; give one of the two")
-    try:
-        text = (sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()).decode()
-    except OSError as error:
-        raise InvalidArgument(f"cannot read {name!r}: {error.strerror}; {_FILES}") from None
-    except UnicodeDecodeError:
-        raise InvalidArgument(f"{name!r} is not UTF-8 text; {_FILES}") from None
-    toml = name.endswith(".toml") or (name == "-" and text.strip() and text.lstrip()[0] not in "{[")
-    fields = _toml(name, text) if toml else _json(text)
-    if isinstance(fields, dict) and "format" not in fields and "type" not in fields:
-        run = training_from_dict(fields)
-        return Described(run.mechanism, run)
-    return Described(from_json(json.dumps(fields) if toml else text))
-
-
-def _toml(name: str, text: str) -> Any:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidArgument(f"{name!r} is not TOML: {error}; {_FILES}") from None
-
-
-def _json(text: str) -> Any:
-    """The document; None, which from_json refuses with the reason, if it is not JSON."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def number(**argument: str | None) -> float:
     """The one keyword argument, a decimal number or a fraction such as 256/50000."""
     ((name, text),) = argument.items()
@@ -182,29 +152,9 @@ def whole_number(**argument: str | None) -> int:
         raise InvalidArgument(f"{name}={text!r} is not a whole number; give one such as 5000") from None
 
 
-def check_plot_path(plot: str | None) -> None:
-    """Refused before any work when the picture could not be written."""
-    if plot is None or plot == TERMINAL:
-        return
-    path = Path(plot)
-    if path.suffix.lower() not in _PICTURES:
-        raise InvalidArgument(f"plot={plot!r} is not a picture; give a name that ends in {', '.join(_PICTURES)}")
-    if not path.parent.is_dir():
-        raise InvalidArgument(f"plot={plot!r} is in a folder that is not there; make it first: mkdir -p {path.parent}")
-    require_extra("matplotlib", extra="plot")
-
-
 def check_backend(backend: str, scheduler: str | None) -> None:
     """Dask needs an address, and an address needs Dask."""
     if validation.choice(("local", "dask"), backend=backend) == "dask" and scheduler is None:
         raise InvalidArgument("--scheduler is missing; --backend dask needs the address of one, e.g. tcp://host:8786")
     if backend == "local" and scheduler is not None:
         raise InvalidArgument("--scheduler means nothing without --backend dask; give both or neither")
-
-
-def make_folder(path: Path) -> None:
-    """The folder is there afterwards, or the reason why it cannot be."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidArgument(f"out={str(path)!r} cannot be a folder: {error.strerror}; give another") from None

@@ -10,22 +10,24 @@ import numpy as np
 from edgeworth import validation
 from edgeworth.account import account
 from edgeworth.cli.pictures import DISPLAYS
+from edgeworth.errors import InvalidArgument
 from edgeworth.report import CompareDisplay, MethodsTable
 from edgeworth.report.digits import jsonable
 
 if TYPE_CHECKING:
-    from edgeworth.cli.describe import Asked
     from edgeworth.cli.pictures import Display
+    from edgeworth.mechanisms import Mechanism
 
 __all__ = ["display", "numbers"]
 
 FORMAT, VERSION = "edgeworth-plot", 1
 
 
-def display(kind: str, asked: Asked, method: str, degree: int) -> Display:
+def display(kind: str, mechanism: Mechanism, method: str, degree: int) -> Display:
     """The data of the picture: one account, or every method for "compare"."""
     validation.choice((*DISPLAYS, "compare"), kind=kind)
-    mechanism = asked.described().mechanism
+    if kind == "compare" and method != "auto":
+        raise InvalidArgument("--kind compare draws every method; leave out --method, or take another --kind")
     if kind == "compare":
         return CompareDisplay.from_accounts(MethodsTable.of(mechanism, degrees=()).accounts)
     drawn: Display = DISPLAYS[kind].from_account(account(mechanism, method=method, degree=degree))
@@ -39,7 +41,9 @@ def numbers(kind: str, drawn: Display) -> dict[str, Any]:
 
 
 def _plain(curve: Any) -> dict[str, Any]:
-    named = {field.name: getattr(curve, field.name) for field in fields(curve) if field.init}
+    named = {curve.argument: curve.grid} | {
+        field.name: getattr(curve, field.name) for field in fields(curve) if field.init and field.name != "grid"
+    }
     return {name: _number_or_list(value) for name, value in named.items()}
 
 

@@ -9,20 +9,41 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from edgeworth.cli.describe import Asked
+from edgeworth.composition import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AsJson", "Degree", "Delta", "Group", "Method", "Plot", "of_a_run"]
+__all__ = ["AsJson", "Degree", "Delta", "Deltas", "Group", "Method", "Plot", "named", "of_a_run"]
 
 
-def _option(metavar: str, text: str) -> Any:
-    return typer.Option(metavar=metavar, help=text, show_default=False)
+def _option(metavar: str, text: str, *, words: tuple[str, ...] = ()) -> Any:
+    """An option without a default; `words` are what a shell can complete."""
+    return typer.Option(metavar=metavar, help=text, show_default=False, autocompletion=_completion(words))
 
+
+def _completion(words: tuple[str, ...]) -> Callable[[str], list[str]] | None:
+    def beginning_with(incomplete: str) -> list[str]:  # Typer goes by the name of the argument
+        return [word for word in words if word.startswith(incomplete)]
+
+    return beginning_with if words else None
+
+
+def named(text: str, words: tuple[str, ...], *flags: str) -> Any:
+    """An option that takes one of a few words."""
+    return typer.Option(*flags, metavar="NAME", help=text, autocompletion=_completion(words))
+
+
+ESTIMATES = ("clt", "edgeworth", "cornish-fisher", "saddlepoint")
+GUARANTEES = ("auto", *(name for name in METHODS if name not in ESTIMATES))
 
 Delta = Annotated[list[str] | None, _option("NUMBER", "Report epsilon at this delta; repeatable. Without it: 1e-5.")]
+Deltas = Annotated[
+    list[str] | None, _option("NUMBER", "Report epsilon at this delta; repeatable. Without it: 1e-5, 1e-6 and 1e-8.")
+]
 Method = Annotated[
-    str, typer.Option(metavar="NAME", help="auto and recursion give guarantees, clt or edgeworth estimates, ...")
+    str,
+    named(f"For a guarantee {', '.join(GUARANTEES)}; for an estimate {', '.join(ESTIMATES)}.", GUARANTEES + ESTIMATES),
 ]
 Degree = Annotated[str, typer.Option(metavar="COUNT", help="Degree of an expansion.")]
 Group = Annotated[str, typer.Option(metavar="COUNT", help="Protect groups of this many records.")]
@@ -32,15 +53,14 @@ Plot = Annotated[
     _option("[PATH]", "Draw it: into this .png, .pdf or .svg file, or on the terminal when no file is named."),
 ]
 
-_FILE = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[FILE]",
-        help="What ran: the JSON that `edgeworth.to_json` writes, or a run in JSON or TOML with the keys of "
-        "`edgeworth.DPSGD`; - reads stdin.",
-        show_default=False,
-    ),
-]
+_WHAT_RAN = (
+    "What ran: the JSON that `edgeworth.to_json` writes, or a run in JSON or TOML with the keys of `edgeworth.DPSGD`; "
+    "- reads stdin."
+)
+_FILE = Annotated[str | None, typer.Argument(metavar="FILE", help=_WHAT_RAN, show_default=False)]
+
+_SAMPLERS = ("poisson", "fixed-size", "shuffle", "none")
+_ADJACENCIES = ("add-remove", "replace", "zero-out")
 
 _FLAGS: dict[str, Any] = {
     "noise_multiplier": Annotated[str | None, _option("NUMBER", "Noise standard deviation over the clipping norm.")],
@@ -56,8 +76,12 @@ _FLAGS: dict[str, Any] = {
     "examples": Annotated[str | None, _option("COUNT", "Number of records; with --batch-size, instead of --rate.")],
     "batch_size": Annotated[str | None, _option("COUNT", "Records in a batch, or expected in one.")],
     "epochs": Annotated[str | None, _option("COUNT", "Passes over the records, instead of --steps.")],
-    "sampler": Annotated[str | None, _option("NAME", "How batches are drawn: poisson, fixed-size, shuffle or none.")],
-    "adjacency": Annotated[str | None, _option("NAME", "What neighbours are: add-remove, replace or zero-out.")],
+    "sampler": Annotated[
+        str | None, _option("NAME", "How batches are drawn: poisson, fixed-size, shuffle or none.", words=_SAMPLERS)
+    ],
+    "adjacency": Annotated[
+        str | None, _option("NAME", "What neighbours are: add-remove, replace or zero-out.", words=_ADJACENCIES)
+    ],
     "drop_last": Annotated[bool, typer.Option("--drop-last", help="An epoch leaves out its smaller last batch.")],
 }
 

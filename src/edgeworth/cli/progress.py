@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,13 @@ __all__ = ["reporter"]
 
 
 @contextmanager
-def reporter(title: str, *, quiet: bool = False) -> Iterator[Report]:
-    """A function of (what is being done, how many are done, of how many); quiet keeps silent off a terminal."""
+def reporter(title: str, *, every: float = 0.0) -> Iterator[Report]:
+    """A function of (what is being done, how many are done, of how many).
+
+    Off a terminal it prints a line `every` so many seconds: work that takes less is silent there.
+    """
     if not sys.stderr.isatty():
-        yield _silent if quiet else _plain_line
+        yield _plain_lines(title, every)
         return
     from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
@@ -35,9 +39,13 @@ def reporter(title: str, *, quiet: bool = False) -> Iterator[Report]:
         yield report
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
-    pass
+def _plain_lines(title: str, every: float) -> Report:
+    last = time.monotonic()
 
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every:
+            last = time.monotonic()
+            typer.echo(f"[{done}/{total}] {title}: {what}", err=True)
 
-def _plain_line(what: str, done: int, total: int) -> None:
-    typer.echo(f"[{done}/{total}] {what}", err=True)
+    return report

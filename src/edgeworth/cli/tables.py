@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,18 @@ from edgeworth.cli.screen import show
 from edgeworth.errors import EdgeworthError
 from edgeworth.mechanisms import PoissonSampled
 from edgeworth.report import passages
-from edgeworth.report.digits import nearest, outward
+from edgeworth.report.digits import at_most, nearest, outward
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from edgeworth.curves import Bracket
     from edgeworth.mechanisms import Mechanism
     from edgeworth.report import MethodAnswer, MethodsTable
 
 __all__ = ["print_methods"]
+
+_EXACT = 1e-9  # a relative error that is shown as none
 
 
 def print_methods(table: MethodsTable) -> None:
@@ -60,18 +62,18 @@ def _grid_of(table: MethodsTable) -> Table:
         grid.add_row(Text(f"at delta = {delta:g}", style="italic"))
         for answer in table.answers:
             if place == 0 or answer.account is not None:
-                grid.add_row(*_row(answer, place))
+                grid.add_row(*_row(answer, place, table.answers[0].epsilon))
         if place + 1 < len(table.deltas):
             grid.add_section()
     return grid
 
 
-def _row(answer: MethodAnswer, place: int) -> list[str | Text]:
+def _row(answer: MethodAnswer, place: int, truth: Bracket | None) -> list[str | Text]:
     name = Text(f"  {answer.name}", style="bold" if answer.certified else "")
     if answer.epsilon is None or answer.tradeoff is None:
         return [name, "-", "", Text("no answer", style="dim"), *["-"] * 3]
     epsilon = nearest(float(np.ravel(answer.epsilon.value)[place]))
-    interval = ""
+    interval = _error(answer.error(truth)[place : place + 1])
     if answer.certified:
         lower, upper = (float(np.ravel(end)[place]) for end in (answer.epsilon.lower, answer.epsilon.upper))
         interval = f"[{outward(lower, ROUND_FLOOR)}, {outward(upper, ROUND_CEILING)}]"
@@ -84,18 +86,20 @@ def _row(answer: MethodAnswer, place: int) -> list[str | Text]:
     return [*row, f"{float(answer.tradeoff.value):.4f}", mu_star, milliseconds]
 
 
+def _error(known: list[tuple[float, float] | None]) -> str:
+    """How far an estimate is from the truth, as far as that is known."""
+    if not known or known[0] is None:
+        return ""
+    if max(map(abs, known[0])) < _EXACT:
+        return f"error below {_EXACT:.0e}"
+    low, high = (f"{100 * each:+.{'0f' if abs(each) >= 1 else '2g'}}%" for each in known[0])
+    return f"error {low}" if low == high else f"error {low} to {high}"
+
+
 def _sentences(table: MethodsTable) -> list[Text]:
     """What the guarantee means for one person, and what was assumed about sampling."""
-    sentences = []
-    first = table.answers[0]
-    if first.certified and first.tradeoff is not None:
-        missed = math.floor(float(first.tradeoff.lower) * 1000) / 10
-        sentences.append(
-            Text(
-                f"Whoever tries to tell whether a given record was used, with false alarms in {table.alpha:.0%} of "
-                f"cases, misses at least {missed:g}% of the records that were (guaranteed)."
-            )
-        )
+    first = table.answers[0].account
+    sentences = [] if first is None else [Text(first.risk.sentence())]
     if any(isinstance(step, PoissonSampled) for step, _ in table.mechanism.steps()):
         assumed = "Poisson sampling is assumed: each record enters each batch by itself."
         sentences.append(Text(assumed + _without_sampling(table)))
@@ -109,10 +113,10 @@ def _without_sampling(table: MethodsTable) -> str:
         return ""
     delta = table.deltas[0]
     try:
-        epsilon = account(plain, method="closed-form").epsilon(delta).upper_bound()
+        epsilon = account(plain, method="closed-form").epsilon(delta)
     except EdgeworthError:
         return ""
-    return f" With every record in every batch, epsilon would be {nearest(float(epsilon))} at delta = {delta:g}."
+    return f" With every record in every batch, epsilon would be {at_most(epsilon)} at delta = {delta:g}."
 
 
 def _notes(table: MethodsTable) -> Table:
@@ -122,5 +126,7 @@ def _notes(table: MethodsTable) -> Table:
     for answer in table.answers:
         for place, note in enumerate(answer.notes):
             notes.add_row("" if place else f"  {answer.name}", Text(note))
+    if any(any(answer.error(table.answers[0].epsilon)) and not answer.certified for answer in table.answers):
+        notes.add_row("  error", Text("of an estimate, against the bracket of auto; a minus promises too much"))
     notes.add_row("  ms", Text("time to compose and to read epsilon"))
     return notes

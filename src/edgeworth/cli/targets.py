@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeworth import validation
 from edgeworth.calibration import calibrate, max_rate, max_steps, noise_multiplier
-from edgeworth.cli.describe import number, run_arguments, whole_number
+from edgeworth.cli.describe import by_batches, number, run_arguments, whole_number
 from edgeworth.curves import Bracket
 from edgeworth.errors import InvalidArgument
 from edgeworth.mechanisms import to_json
@@ -39,11 +39,11 @@ def find(what: str, asked: Asked, target: dict[str, Any]) -> Calibrated:
     """The parameter that meets the target, in the family that the flags describe."""
     validation.choice(_WANTED, find=what)
     if asked.file is not None:
-        raise InvalidArgument(f"the file {asked.file!r} says all of what runs; describe the run by flags instead")
+        return _by_file(what, asked, target)
     flags = asked.flags
     if flags[_WANTED[what]] is not None:
         raise InvalidArgument(f"{_WANTED[what]} is what is looked for; leave it out")
-    if flags["--examples"] is not None or flags["--batch-size"] is not None:
+    if by_batches(flags):
         return _by_batches(what, flags, target)
     arguments: dict[str, Any] = {"sampler": flags["--sampler"] or "poisson"}
     for name, read in _NEEDED[what].items():
@@ -53,6 +53,24 @@ def find(what: str, asked: Asked, target: dict[str, Any]) -> Calibrated:
         elif not (name == "rate" and arguments["sampler"] == "none"):
             raise InvalidArgument(f"--{name.replace('_', '-')} is missing; a DP-SGD run needs it to look for {what}")
     return _SHORTCUTS[what](**arguments, **target)
+
+
+def _by_file(what: str, asked: Asked, target: dict[str, Any]) -> Calibrated:
+    """The same for a run in a file that leaves out what is looked for."""
+    document = asked.document()
+    fields = document.values
+    if not document.describes_run or "phases" in fields:
+        raise InvalidArgument(
+            f"{asked.file!r} does not describe a run in one phase; give a file with the keys of DPSGD, or flags"
+        )
+    if what == "rate":
+        raise InvalidArgument("--find rate does not go with a file; its examples and batch_size say the rate")
+    given = {"noise": ("noise_multiplier",), "steps": ("steps", "epochs")}[what]
+    if told := [name for name in given if name in fields]:
+        raise InvalidArgument(f"{told[0]} in {asked.file!r} says what is looked for; leave it out")
+    return calibrate(
+        lambda value: DPSGD.from_dict({**fields, given[0]: value}).mechanism, integer=what == "steps", **target
+    )
 
 
 def _by_batches(what: str, flags: Flags, target: dict[str, Any]) -> Calibrated:
@@ -70,7 +88,8 @@ def as_text(what: str, found: Calibrated) -> str:
     """What was found, with all its digits (fewer might miss the target), what it achieves, and where it would fail."""
     lines = [f"{_LEFT_OUT[what]:<24}{found.value!r}", f"{'asked for':<24}{found.target}"]
     for name, achieved in found.achieved.items():
-        lines += [f"{'achieved, guaranteed':<24}{name} {at_most(each)}" for each in _entries(achieved)]
+        told = name.upper() if name == "tpr" else name
+        lines += [f"{'achieved, guaranteed':<24}{told} {at_most(each)}" for each in _entries(achieved)]
     missed = "no parameter of the family" if found.missed_at is None else repr(found.missed_at)
     return "\n".join([*lines, f"{'no longer certain at':<24}{missed}"])
 

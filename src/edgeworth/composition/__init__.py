@@ -1,6 +1,7 @@
 """How leaks add up: one engine a file, and the table that chooses among them."""
 
+from edgeworth.composition.answered import AnsweredTradeOff
 from edgeworth.composition.automatic import METHODS, choose, compose
 from edgeworth.composition.result import ComposedCurve
 
-__all__ = ["METHODS", "ComposedCurve", "choose", "compose"]
+__all__ = ["METHODS", "AnsweredTradeOff", "ComposedCurve", "choose", "compose"]

@@ -127,6 +127,11 @@ class AnsweredTradeOff(TradeOff):
         density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
         return float(2 * np.sum(half * _SHARE * density * both(ndtr(z))) - top * top)
 
+    def ends_of_epsilon(self, delta: Array) -> Ends:
+        """Both ends of the least eps >= 0 with delta(eps) <= delta, in the shape of delta: one question."""
+        lower, upper = self.answers.epsilon(self.direction, delta.ravel())
+        return Ends(lower.reshape(delta.shape), upper.reshape(delta.shape))
+
     def inverse(self) -> TradeOff:
         """The other direction."""
         return AnsweredTradeOff(self.answers, self.end, OPPOSITE[self.direction])
@@ -168,6 +173,5 @@ class AnsweredProfile(Profile):
 
 def _pick(ends: Ends, end: End) -> Array:
     if end == "middle":
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(ends.upper), ends.upper, 0.5 * (ends.lower + ends.upper))
+        return np.asarray(0.5 * (ends.lower + ends.upper))
     return ends.lower if end == "lower" else ends.upper

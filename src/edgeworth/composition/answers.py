@@ -7,30 +7,34 @@ dropped, and what they weigh is added to the upper ends; how many may be dropped
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeworth.composition.answered import Direction, Ends
-from edgeworth.composition.line_answers import LEVEL_NATS, LineAnswers
-from edgeworth.composition.log_moments import LogMoments
-from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
+from edgeworth.composition.line_answers import LineAnswers
+from edgeworth.composition.line_profiles import LEVEL_NATS
+from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from edgeworth.composition.log_moments import LogMoments
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-    Ask = Callable[[LineAnswers, NDArray[np.intp]], Ends]
+    Ask = Callable[[LineAnswers, NDArray[np.intp] | slice], Ends]
 
 __all__ = ["Answers"]
 
 _DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
+_LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate where the tilt can stay with the bulk
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
 _MOST_GUESSES = 4
+_LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
 
 
@@ -39,18 +43,12 @@ class Answers:
 
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
-        steps = Steps.of(total)
-        moments = LogMoments(steps)
-        self._width, self._alternative_mean = moments.width, float(moments(np.ones(1))[0, 1])
-        self._turning = min(
-            (
-                -math.log(step.rate) / step.mu**2
-                for step, _ in steps.others
-                if isinstance(step, SampledGaussian) and step.rate < _SMALL_RATE
-            ),
-            default=math.inf,
-        )
         self._levels: dict[int, LineAnswers] = {}
+        samples = [(n, loss.rate, _mu(loss)) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+        turning = [-math.log(rate) / mu**2 for _, rate, mu in samples if rate < _SMALL_RATE and mu > 0]
+        self._turning = min(turning, default=math.inf)
+        spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
+        self._most_width = 1 / spread if spread > 0 else math.inf
 
     def _at(self, level: int) -> LineAnswers:
         if level not in self._levels:
@@ -59,25 +57,47 @@ class Answers:
 
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
-        centre = self._at(int(self._level(np.zeros(1))[0])).integrals.mean_under_q
+        centre = self._at(self._level(0.0)).integrals.mean_under_q
         ends = self.delta("forward", np.array([centre]))
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
-    def _level(self, depth: Array) -> NDArray[np.int_]:
-        """How deep to drop for readings of these logarithms; 0, nothing, where the tilt stays with the bulk of the law.
+    @cached_property
+    def _bulk(self) -> LogMoments:
+        """The log moments at some level: of the bulk of the law nothing is dropped."""
+        return self._at(next(iter(self._levels), 0)).integrals.moments
+
+    def _level(self, depth: float) -> int:
+        """How deep to drop for a reading of this logarithm; 0, nothing, where the tilt stays with the bulk of the law.
 
         A tilt by c makes a second peak at x = c mu, of the weight of the first from c = 2 log(1/p)/mu^2 on.
         """
-        nats = np.maximum(-depth, 0.0)
-        tilt = 1 + 1.5 * np.sqrt(2 * np.maximum(nats, _SHALLOW)) * self._width
-        level = np.ceil((nats + _DROPPED_NATS) / LEVEL_NATS).astype(int)
-        return np.where(tilt > 1.6 * self._turning, np.maximum(level, 4), 0)
+        nats = max(-depth, 0.0)
+        away = 1.5 * math.sqrt(2 * max(nats, _SHALLOW))  # of the tilt from 1, in units of 1/std
+        near = 1.6 * self._turning - 1
+        if not away * self._most_width > near:
+            return 0
+        level = max(math.ceil((nats + _DROPPED_NATS) / LEVEL_NATS), _LEAST_LEVEL)
+        if not self._levels:
+            self._at(level)
+        return level if away * self._bulk.width > near else 0
+
+    def _wanted(self, depth: Array) -> NDArray[np.int_]:
+        """The level of each; deeper readings never want a shallower one."""
+        shallow, deep = self._level(float(depth.max())), self._level(float(depth.min()))
+        if shallow == deep:
+            return np.full(depth.size, deep)
+        return np.array([self._level(one) for one in depth.tolist()])
 
     def _ask(self, depth: Array, ask: Ask) -> Ends:
         """The answers, each from the level that its depth wants."""
-        wanted = self._level(depth)
+        if not depth.size:
+            return Ends(np.empty(0), np.empty(0))
+        wanted = self._wanted(depth)
+        levels = set(wanted.tolist())
+        if len(levels) == 1:
+            return ask(self._at(levels.pop()), slice(None))
         lower, upper = np.empty(depth.size), np.empty(depth.size)
-        for level in np.unique(wanted).tolist():
+        for level in sorted(levels):
             (mine,) = np.nonzero(wanted == level)
             lower[mine], upper[mine] = ask(self._at(level), mine)
         return Ends(lower, upper)
@@ -85,10 +105,10 @@ class Answers:
     def _ask_again(self, depth: Array, ask: Ask) -> Ends:
         """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
         ends = self._ask(depth, ask)
-        for _ in range(_MOST_GUESSES):
+        for _ in range(_MOST_GUESSES if depth.size else 0):
             with np.errstate(divide="ignore"):
                 found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
-            (other,) = np.nonzero((self._level(found) != self._level(depth)) & (ends.upper > ends.lower))
+            (other,) = np.nonzero((self._wanted(found) != self._wanted(depth)) & (ends.upper > ends.lower))
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
@@ -100,7 +120,7 @@ class Answers:
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
         # A guess from the normal law, on the shallow side: tails are heavier than that.
-        away = np.maximum(epsilon - self._alternative_mean, 0.0) * self._width
+        away = np.maximum(epsilon - self._bulk.mean_under_q, 0.0) * self._bulk.width
         return self._ask_again(-0.3 * away * away, lambda answers, mine: answers.delta(direction, epsilon[mine]))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
@@ -115,7 +135,11 @@ class Answers:
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
-        return self._at(int(self._level(np.zeros(1))[0])).bridge()
+        return self._at(self._level(0.0)).bridge()
+
+
+def _mu(loss: SampledLoss) -> float:
+    return loss.base.mu if isinstance(loss.base, GaussianLoss) else 0.0
 
 
 def _of(ask: Ask, some: NDArray[np.intp]) -> Ask:

@@ -12,6 +12,7 @@ from edgeworth.composition import (
     contour,
     cornish_fisher,
     edgeworth,
+    fourier,
     lattice,
     recursion,
     residues,
@@ -24,6 +25,7 @@ from edgeworth.errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgeworth.composition.answered import Answers
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
 
@@ -40,6 +42,7 @@ class Engine(Protocol):
 METHODS: dict[str, tuple[Engine, range]] = {
     "closed-form": (closed_form.compose, range(9)),
     "contour": (contour.compose, range(9)),
+    "fourier": (fourier.compose, range(9)),
     "residues": (residues.compose, range(9)),
     "lattice": (lattice.compose, range(9)),
     "recursion": (recursion.compose, range(9)),
@@ -60,6 +63,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | where                                                       | method      | because                         |
     |---|---|---|
     | a formula exists                                            | closed-form | all digits, microseconds        |
+    | responses and discrete noise that share one lattice        | fourier     | all digits, milliseconds        |
     | Laplace noise, few enough steps for its atoms to matter     | residues    | all digits, 10 to 100 ms        |
     | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
     | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
@@ -70,6 +74,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     steps = sum(n for _, n in total.parts)
     rows: list[tuple[str, Callable[[], bool], str]] = [
         ("closed-form", lambda: closed_form.exists(total), "this composition has a formula"),
+        ("fourier", lambda: fourier.applies(total), "losses on one lattice: their Fourier sum gives all digits"),
         ("residues", lambda: residues.answers_well(total), "Laplace noise: finitely many residues give all digits"),
         ("contour", lambda: contour.answers_well(total), "smooth losses: the line integral gives all digits"),
         (
@@ -108,10 +113,20 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     if name == "contour" and lattice.applies(total):
         answers = Combined(contour.prepared(total), lambda: lattice.prepared(total))
         note = "readings left wider than 1e-6 are narrowed by the lattice"
-    elif name == "lattice" and composed.certificate.certified and total.null_only == total.alternative_only == 0:
-        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total)), _VERY_WIDE)
+    elif name == "lattice" and composed.certificate.certified:
+        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
+    elif name == "fourier":
+        answers = Combined(fourier.prepared(total), lambda: _after_fourier(total))
+        note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"
     else:
         return composed
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
     return answered(answers, total, certificate)
+
+
+def _after_fourier(total: TotalLoss) -> Answers:
+    """The lattice where it applies, narrowed by the recursion."""
+    if not lattice.applies(total):
+        return CurveAnswers(recursion.compose(total.finite))
+    return Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)))

@@ -38,6 +38,8 @@ __all__ = ["compose", "exists"]
 
 _ROUNDING = 1e-12  # relative: the formulas were measured at 1e-13 against 50 digits over 300 decades
 _MOST_ATOMS = 20_000
+_LOG_2 = math.log(2)
+_MOST_NATS = 690.0  # every mass, at least e^-(n (eps + log 2)), is then a normal double
 
 
 def exists(total: TotalLoss) -> bool:
@@ -72,7 +74,7 @@ def _curve(total: TotalLoss) -> tuple[TradeOff, float] | None:
     if n == 1:
         curve = one_step(loss)
         return None if curve is None else (curve, _ROUNDING)
-    if isinstance(loss, BinaryLoss) and n <= _MOST_ATOMS:
+    if isinstance(loss, BinaryLoss) and n <= _MOST_ATOMS and n * (loss.epsilon + _LOG_2) < _MOST_NATS:
         # log-masses from gammaln carry errors of some ulps of n log n
         rounding = _ROUNDING + 8e-16 * n * math.log(n + 2)
         return with_disclosure(_binomial(loss.epsilon, n), total), rounding

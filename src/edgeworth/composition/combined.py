@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
+_UNDERFLOWS = 1e-307
 _MOST_WIDE = 64  # readings at a time for which that is worth its time
 #: how an engine gives up: on purpose, or because extremes overflow or leave nothing
 _GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
@@ -67,6 +68,8 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
+        if np.all(ends.upper * (1 - self._wide) <= ends.lower):
+            return ends
         (wide,) = np.nonzero(_is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE:
             return ends
@@ -83,7 +86,8 @@ class Combined:
 def _is_wide(ends: Ends, wide: float) -> NDArray[np.bool_]:
     known = np.isfinite(ends.upper)
     width = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
-    return np.asarray(width > wide * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper)
+    underflows = ends.upper < _UNDERFLOWS  # the lower end is then 0 for want of smaller numbers
+    return np.asarray(width > wide * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper) & ~underflows
 
 
 class CurveAnswers:

@@ -34,7 +34,7 @@ _SMOOTH = 0.02  # from here on a reading takes well below a second
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
 _LARGEST_MU = 60.0  # of a sample: beyond, its two bumps have nothing between them
-_MOST_REPEATS = 10**9  # of one step, to which the rounding model of the proof reaches
+_MOST_REPEATS = 10**15  # of one step: whole numbers beyond are no longer exact doubles
 
 
 def applies(total: TotalLoss) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from edgeworth.composition.answered import Ends
 from edgeworth.composition.ladder import Ladder, Side
 from edgeworth.composition.line import Line
 from edgeworth.composition.log_moments import LogMoments
+from edgeworth.composition.roots import Roots
+from edgeworth.composition.tilted_part import NATS
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeworth.composition.sampled_gaussian import Steps
     from edgeworth.losses.law import Array
 
@@ -33,6 +37,7 @@ _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is w
 STEP_SLACK = 1e-14
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
 _MOST_CHOICES = 8
+_SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 
 
 class Shape(NamedTuple):
@@ -61,9 +66,10 @@ class Integrals:
         self.steps = steps
         self.moments = LogMoments(steps)
         self._ladders: dict[Side, Ladder] = {}
-        self.spread = 1 / self.moments.width
-        self.mean_under_p, self.middle, self.mean_under_q = self.moments(np.array([0.0, 0.5, 1.0]))[:, 1].tolist()
+        self.spread, self.middle = self.moments.spread, self.moments.middle
+        self.mean_under_p, self.mean_under_q = self.moments.mean_under_p, self.moments.mean_under_q
         self._built: dict[tuple[Side, int], Rung] = {}
+        self._sizes: dict[Kind, tuple[list[int], list[tuple[Side, int]], Array, Array]] = {}
 
     def ladder(self, side: Side) -> Ladder:
         """The rungs of one side."""
@@ -73,38 +79,77 @@ class Integrals:
 
     def __call__(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of the kind's value at every threshold t (for "reverse", at eps' = -t)."""
-        lower, upper = np.zeros(threshold.size), np.ones(threshold.size)
-        for rung, here in self.owners(kind, threshold):
+        owners = self.owners(kind, threshold)
+        if len(owners) == 1:
+            return owners[0][0].ends(kind, threshold)
+        lower, upper = np.empty(threshold.size), np.empty(threshold.size)
+        for rung, here in owners:
             lower[here], upper[here] = rung.ends(kind, threshold[here])
         return Ends(lower, upper)
 
-    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
-        """The rungs that serve these thresholds, each with the mask of its own: the smallest integrand wins."""
-        shape = _SHAPES[kind]
-        names: list[tuple[Side, int]] = []
-        tables = []
-        for side in shape.sides:
+    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Any]]:
+        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins."""
+        for side in _SHAPES[kind].sides:
             ladder = self.ladder(side)
             if side == "middle":
-                while ladder.climb():
-                    pass
+                ladder.climb_to_the_end()
             else:
-                ladder.reach(float(np.max(ladder.outward * threshold)) * ladder.outward)
-            names += [(side, number) for number in range(len(ladder.table))]
-            tables.append(ladder.table)
-        c, k = np.concatenate(tables)[:, :2].T
-        log_size = k - sum(np.log(np.abs(c - pole)) for pole in shape.poles)
-        size = log_size[:, None] + (shape.pole - c)[:, None] * threshold
-        nearest = first_choice = np.argmin(size, axis=0)
+                ladder.reach(float((ladder.outward * threshold).max()) * ladder.outward)
+        names, c, log_size = self._integrands(kind)
+        size = log_size + (_SHAPES[kind].pole - c) * threshold
+        nearest = size.argmin(axis=0).tolist()
+        if len(set(nearest)) == 1 and self._rung(*names[nearest[0]]).line is not None:
+            return [(self._rung(*names[nearest[0]]), slice(None))]
+        best = self._living(names, size)
+        return [(self._rung(*names[number]), best == number) for number in sorted(set(best.tolist()))]
+
+    def _integrands(self, kind: Kind) -> tuple[list[tuple[Side, int]], Array, Array]:
+        """The rungs that may serve a kind; their tilts, and the log of the integrand's size at t = 0, as columns."""
+        shape, tables = _SHAPES[kind], [self.ladder(side).table for side in _SHAPES[kind].sides]
+        heights = [len(table) for table in tables]
+        if self._sizes.get(kind, ([],))[0] != heights:
+            names = [
+                (side, number) for side, height in zip(shape.sides, heights, strict=True) for number in range(height)
+            ]
+            c, k = np.concatenate(tables)[:, :2].T
+            log_size = k - sum(np.log(np.abs(c - pole)) for pole in shape.poles)
+            self._sizes[kind] = heights, names, c[:, None], log_size[:, None]
+        return self._sizes[kind][1:]
+
+    def root(self, kind: Kind, rung: Rung, guess: Array, log_target: Array) -> tuple[Array, Array]:
+        """Thresholds at which the kind has these logarithms, and the width that its errors leave open around each."""
+        if kind not in rung.roots:
+            rung.roots[kind] = Roots(rung, kind, *self._domain(kind, rung))
+        return rung.roots[kind](guess, log_target, self.spread)
+
+    def _domain(self, kind: Kind, rung: Rung) -> tuple[float, float]:
+        """The thresholds at which no other rung has a smaller integrand, from the inner end outward.
+
+        Not beyond the median of a tail, about, nor beyond epsilon = 0; nor far where no rung follows.
+        """
+        _, c, log_size = self._integrands(kind)
+        shape, outward = _SHAPES[kind], rung.outward(kind)
+        away, others = outward * (c - rung.c), c != rung.c
+        meet, away = (log_size[others] - log_size[~others]) / away[others], away[others]
+        mean = self.mean_under_q if shape.pole else self.mean_under_p
+        inner = outward * mean - 0.1 * self.spread if len(shape.poles) == 1 else 0.0
+        inner = max([inner, *meet[away < 0].tolist()])
+        outer = min([outward * rung.centre + 2 * math.sqrt(rung.variance), *meet[away > 0].tolist()])
+        outer = max(outer, inner + 0.1 * self.spread)
+        return outward * inner, outward * outer
+
+    def _living(self, names: list[tuple[Side, int]], size: Array) -> NDArray[np.intp]:
+        """The number of the smallest integrand whose line can be had, for each threshold; after some, the smallest."""
+        first_choice: NDArray[np.intp] = np.argmin(size, axis=0)
+        nearest = first_choice
         for _ in range(_MOST_CHOICES):
             dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
             if not dead:
-                break
+                return nearest
             size[dead] = math.inf  # these lines cannot be had: the next smallest integrand serves
             nearest = np.argmin(size, axis=0)
-        else:
-            nearest = first_choice
-        return [(self._rung(*names[number]), nearest == number) for number in sorted(set(nearest.tolist()))]
+        dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
+        return np.where(np.isin(nearest, dead), first_choice, nearest)
 
     def _rung(self, side: Side, number: int) -> Rung:
         if (side, number) not in self._built:
@@ -123,10 +168,13 @@ class Rung:
         self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
         self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]
         self._beyond = self._chernoff(integrals.moments, side)
+        self.roots: dict[Kind, Roots] = {}
+        self._alias_bounds: dict[float, tuple[float, Array, Array]] = {}
+        self._log_ceiling = k + float(self._slack(np.asarray(k)))
         self.period, self.line = math.inf, None
         with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
-            self.period = max(self._period(_SHAPES[kind], mean) for kind in self._kinds)
-            self.line = Line(integrals.steps, c, self.period, variance)
+            self.period = max(self._period(_SHAPES[kind]) for kind in self._kinds)
+            self.line = Line(integrals.steps, c, self.period, integrals.moments.falls_from(c, variance, NATS))
         if self.line is not None and abs(self.line.k - k) > self._slack(np.asarray(k)):
             self.line = None  # the two quadratures of K disagree: neither is believed
 
@@ -137,7 +185,7 @@ class Rung:
         for outward in {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]:
             tilt: Array = self.c + outward * step
             tilt = tilt[(tilt > moments.steepest[0]) & (tilt < moments.steepest[1])]
-            k = moments(tilt)[:, 0] if tilt.size else tilt
+            k = moments.log(tilt) if tilt.size else tilt
             found[outward] = tilt[np.isfinite(k)], k[np.isfinite(k)]
         return found
 
@@ -147,50 +195,80 @@ class Rung:
     def ends(self, kind: Kind, t: Array) -> Ends:
         """Both ends at every t; where the line cannot be had, 0 and Chernoff's bound."""
         shape = _SHAPES[kind]
-        log_ceiling = self.k + (shape.pole - self.c) * t + self._slack(np.asarray(self.k))
-        ceiling = np.exp(np.minimum(log_ceiling, 0.0))
+        exponent = (shape.pole - self.c) * t
+        ceiling = np.exp(np.minimum(exponent + self._log_ceiling, 0.0))
         if self.line is None:
             return Ends(np.zeros(t.size), ceiling)
-        value, error = self.line.sum((shape.pole - self.c) * t, t, shape.poles)
+        value, error = self.line.sum(exponent, t, shape.poles)
         value = shape.sign * value
-        lower = np.maximum(value - error - self._aliases(shape, t), 0.0)
+        lower = np.maximum(value - error - self._aliases(shape.pole, t), 0.0)
         return Ends(np.minimum(lower, ceiling), np.minimum(value + error, ceiling))
 
-    def values(self, kinds: tuple[Kind, ...], t: Array) -> list[Array]:
-        """The sums of these kinds at every t, without their bounds."""
-        if self.line is None:
-            return [np.full(t.size, np.nan) for _ in kinds]
-        wave = self.line.wave(t)
-        shapes = [_SHAPES[kind] for kind in kinds]
-        return [shape.sign * self.line.value((shape.pole - self.c) * t, wave, shape.poles) for shape in shapes]
+    def outward(self, kind: Kind) -> float:
+        """Which way the kind falls."""
+        return math.copysign(1.0, self.c - _SHAPES[kind].pole)
 
-    def value_and_density(self, kind: Kind, t: Array) -> tuple[Array, Array]:
-        """The sum of one kind, and the density of T under its law: P, or Q for the pole at 1."""
+    def value(self, kind: Kind, t: Array) -> Array:
+        """The sum at every t, without its bounds."""
+        if self.line is None:
+            return np.full(t.size, np.nan)
+        shape = _SHAPES[kind]
+        front, wave = self.line.front((shape.pole - self.c) * t), self.line.wave(t)
+        return np.asarray(shape.sign * self.line.value(front, wave, shape.poles))
+
+    def value_and_slope(self, kind: Kind, t: Array) -> tuple[Array, Array]:
+        """The sum at every t, without its bounds, and the slope of its logarithm.
+
+        A tail falls by the density. A profile falls by its tail less itself: -d delta/d eps = Q[T > eps] - delta(eps).
+        """
         if self.line is None:
             return np.full(t.size, np.nan), np.full(t.size, np.nan)
-        shape, wave = _SHAPES[kind], self.line.wave(t)
-        exponent = (shape.pole - self.c) * t
-        return shape.sign * self.line.value(exponent, wave, shape.poles), self.line.value(exponent, wave, ())
+        line, shape, outward = self.line, _SHAPES[kind], self.outward(kind)
+        front, wave = line.front((shape.pole - self.c) * t), line.wave(t)
+        value = shape.sign * line.value(front, wave, shape.poles)
+        if len(shape.poles) == 1:
+            return value, -outward * line.value(front, wave, ()) / value
+        tail = outward * line.value(front, wave, (shape.pole,))
+        return value, -outward * (tail / value - 1)
 
-    def _period(self, shape: Shape, centre: float) -> float:
-        """The shortest period whose aliases are below e^-NATS of the reading, by both bounds."""
+    def doubt(self, kind: Kind, t: Array, value: Array) -> Array:
+        """How far apart the ends of this value are, relative to it."""
+        if self.line is None:
+            return np.full(t.size, math.inf)
+        shape = _SHAPES[kind]
+        exponent = (shape.pole - self.c) * t
+        error = self.line.error(self.line.front(exponent), exponent, t, value, shape.poles)
+        return np.asarray((2 * error + self._aliases(shape.pole, t)) / value)
+
+    def _period(self, shape: Shape) -> float:
+        """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds.
+
+        A threshold off the centre wants as much more, on either side.
+        """
         distance = abs(self.c - shape.pole)
-        size = float(np.prod([abs(self.c - pole) for pole in shape.poles]))
-        log_value = self.k + (shape.pole - self.c) * centre - math.log(size * math.sqrt(self.variance)) - 2
-        inward = (ALIAS_NATS - log_value) / distance
+        size = math.prod(abs(self.c - pole) for pole in shape.poles)
+        log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
+        inward = (ALIAS_NATS - log_value - shape.pole * self.centre) / distance
         tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
         if not tilt.size:
             return max(inward, 60 * math.sqrt(self.variance))
-        need = k + (shape.pole - tilt) * centre - log_value + ALIAS_NATS
-        return max(inward, float(np.min(need / np.abs(tilt - self.c))))
+        need = k - tilt * self.centre + (ALIAS_NATS - log_value)
+        return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
 
-    def _aliases(self, shape: Shape, t: Array) -> Array:
+    def _aliases(self, pole: float, t: Array) -> Array:
         """At least the sum of the aliases, all of them >= 0: the inward ones by 1, the outward ones by Chernoff."""
-        inward = 1 / math.expm1(min(abs(self.c - shape.pole) * self.period, 700.0))
-        tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
-        if not tilt.size:
+        if pole not in self._alias_bounds:
+            self._alias_bounds[pole] = self._alias_bound(pole)
+        inward, log_outward, slope = self._alias_bounds[pole]
+        if not slope.size:
             return np.full(t.size, math.inf)
-        gap = np.abs(tilt - self.c)
-        log_first = (k + self._slack(k) - gap * self.period)[:, None] + (shape.pole - tilt)[:, None] * t
-        outward = np.exp(np.minimum(log_first, 700.0)) / -np.expm1(-gap * self.period)[:, None]
-        return np.asarray(inward + np.min(outward, axis=0))
+        log_least = np.minimum.reduce(log_outward + slope * t, axis=0)
+        return np.asarray(inward + np.exp(np.minimum(log_least, 700.0)))
+
+    def _alias_bound(self, pole: float) -> tuple[float, Array, Array]:
+        """The inward aliases; for tilts c2 beyond c, the log of Chernoff's bound of the outward ones is linear in t."""
+        inward = 1 / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
+        tilt, k = self._beyond[math.copysign(1.0, self.c - pole)]
+        fall = np.abs(tilt - self.c) * self.period
+        log_outward = k + self._slack(k) - fall - np.log(-np.expm1(-fall))
+        return inward, log_outward[:, None], (pole - tilt)[:, None]

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from edgeworth.composition.log_moments import LogMoments
     from edgeworth.losses.law import Array
 
-__all__ = ["Ladder", "Side"]
+__all__ = ["Ladder", "Side", "joined"]
 
 Side: TypeAlias = Literal["left", "middle", "right"]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
 _APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
-_RATIO = 0.8  # … and relative to the distance from the pole
-_FARTHEST = 3.5  # nats that the integrand of a threshold may lose from one rung to the next
+_RATIO = 0.8  # … and relative to the distance from the pole …
+_NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
+_FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung to the next
 _MOST_HALVINGS = 40
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
 _SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
 _MOST_RUNGS = 400
+_POINTS = 16  # between neighbouring rungs
 
 
 class Ladder:
@@ -40,6 +42,7 @@ class Ladder:
         closest = _CLOSEST * moments.width
         self._rows: list[tuple[float, float, float, float]] = []
         self._table: Array = np.empty((0, 4))
+        self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
             self._append({"left": -closest, "middle": closest, "right": 1 + closest}[side])
@@ -64,7 +67,9 @@ class Ladder:
             return False
         c, k, mean, variance = self._rows[-1]
         pole = 0.0 if self.side == "left" else 1.0
-        step = 1 / (math.sqrt(variance) / _APART + 1 / (_RATIO * self._distance(c)))
+        distance = self._distance(c)
+        ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
+        step = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
         following = c + self.outward * step
         least, greatest = self._moments.steepest
         deep = self.side != "middle" and (c - pole) * mean - k > _DEEPEST
@@ -100,18 +105,46 @@ class Ladder:
         """The threshold, outward, whose integrand has its saddle point at c when both poles count."""
         return self.outward * mean - 1 / abs(c) - 1 / abs(c - 1)
 
-    def reach_depth(self, log_value: float) -> None:
-        """Climb until the profile at the last rung's own threshold has fallen below e^log_value, or the ladder ends."""
-        while not self.ended and self._log_profile_at(*self._rows[-1]) > log_value:
-            self.climb()
+    def climb_to_the_end(self) -> None:
+        """All rungs."""
+        while self.climb():
+            pass
 
-    def log_profile(self) -> Array:
-        """Log delta(K'(c)) (backward on the left: log delta'(-K'(c))) at each rung by the leading saddle-point term."""
-        return np.array([self._log_profile_at(*row) for row in self._rows])
+    def threshold(self, log_profile: Array) -> Array:
+        """About the threshold, outward, at which delta (delta' on the left) has these logarithms.
 
-    def _log_profile_at(self, c: float, k: float, mean: float, variance: float) -> float:
+        From the leading saddle-point term at the rungs; between them by cubics with the right slopes.
+        """
+        deepest = -float(log_profile.min())
+        if not self._by_depth[0][-1] > deepest:
+            while not self.ended and -self._log_profile_at(*self._rows[-1])[0] <= deepest:
+                self.climb()
+            if self._joined != len(self._rows):
+                self._joined, self._by_depth = len(self._rows), joined(*self.depths())
+        return np.asarray(np.interp(-log_profile, *self._by_depth))
+
+    def depths(self) -> tuple[Array, Array, Array]:
+        """-log delta(K'(c)) at the rungs, the threshold K'(c) outward, and its slope against the depth."""
+        log_profile, steepness = np.array([self._log_profile_at(*row) for row in self._rows]).T
+        return -log_profile, self.outward * self.table[:, 2], 1 / steepness
+
+    def _log_profile_at(self, c: float, k: float, mean: float, variance: float) -> tuple[float, float]:
+        """Log delta(K'(c)) (backward on the left: log delta'(-K'(c))) and minus its slope, by the leading term.
+
+        Delta is the difference of two normal tails, tilted by c - 1 and by c, and its slope is minus the second.
+        """
         spread = math.sqrt(variance / 2)
         near, far = (c - 1, c) if self.side == "right" else (-c, 1 - c)
         log_front = k + (1 - c) * mean if self.side == "right" else k - c * mean
-        gap = float(erfcx(near * spread)) - float(erfcx(far * spread))
-        return log_front + math.log(max(0.5 * gap, 1e-300))
+        rejected = max(0.5 * float(erfcx(far * spread)), 1e-300)
+        gap = max(0.5 * float(erfcx(near * spread)) - rejected, 1e-300)
+        return log_front + math.log(gap), rejected / gap
+
+
+def joined(x: Array, y: Array, slope: Array) -> tuple[Array, Array]:
+    """Points on the cubics through (x, y) with these slopes, close enough to be joined by lines."""
+    part = np.arange(_POINTS) / _POINTS
+    length, rise = np.diff(x)[:, None], np.diff(y)[:, None]
+    start, end = slope[:-1, None] * length, slope[1:, None] * length
+    cubic = y[:-1, None] + part * (start + part * (3 * rise - 2 * start - end + part * (start + end - 2 * rise)))
+    return np.append(x[:-1, None] + part * length, x[-1]), np.append(cubic, y[-1])

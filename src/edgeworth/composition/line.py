@@ -35,9 +35,11 @@ _UNIT = 2.0**-53
 _LADDER = np.array(
     [1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5]
 )  # frequencies at which |phi|^n may be small enough, in units of the first guess
+_FIRST_TRIED = 5  # of these; the rest is for what lies beyond the last node
 _MOST_NODES = 20_000
 _MUCH_WORK, _MOST_WORK = 1e7, 1e8  # nodes of the line times nodes in x
 _MOST_WAVES = 2e6  # waves that are kept at a time
+_LARGEST = 600.0  # of an exponent
 _FEWER_NATS = 28.0  # where much work would be needed for all digits
 
 
@@ -58,6 +60,7 @@ class Terms(NamedTuple):
     """The terms phi(t)/den(t) of a sum, and its error: a fixed part, and one that grows with the threshold's size."""
 
     term: Array
+    """Real parts and imaginary parts with their signs turned, in turn; then zeros, to the size of a row of waves."""
     fixed: float
     growing: float
 
@@ -65,14 +68,14 @@ class Terms(NamedTuple):
 class Line:
     """The integrand on Re s = c at t = 0, h, …, Nh, with bounds on all that the sum leaves out."""
 
-    def __init__(self, steps: Steps, c: float, period: float, variance: float) -> None:
-        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss, `variance` about K''(c)."""
+    def __init__(self, steps: Steps, c: float, period: float, guess: float) -> None:
+        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss, |phi| is small at `guess`."""
         if not math.isfinite(period):
             raise TooLarge("no bound on the aliases of the line integral is known")
         self.c, self.period = c, period
         self.h = 2 * math.pi / period
         self._gaussian, self._others = Gaussian(steps.gaussian, c), steps.others
-        self._parts, self._tail, self.cut = self._until_negligible(math.sqrt(2 * NATS / variance))
+        self._parts, self._tail, self.cut = self._until_negligible(guess)
         self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
         values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
         self.log_phi, self.log_bound, self.relative = self._product(self.t, self._parts, values)
@@ -84,6 +87,7 @@ class Line:
         smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in self._parts)
         log_atoms = math.fsum(p.count * math.log(p.atoms) for p in self._parts)
         self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
+        self._turn = -1j * self.h * np.arange(math.isqrt(self.t.size - 1) + 1)
         self._terms: dict[tuple[float, ...], Terms] = {}
 
     def _until_negligible(self, guess: float) -> tuple[list[TiltedPart], Tail, float]:
@@ -93,7 +97,7 @@ class Line:
             parts = [tilt_part(step, n, self.c, most + self.h) for step, n in self._others]
             work = guess / self.h * max(1, *(part.loss.size for part in parts), 1)
             nats = NATS if work < _MUCH_WORK else _FEWER_NATS
-            deep = self._log_bound(parts, _LADDER * guess) < -nats
+            deep = self._log_bound(parts, _LADDER[:_FIRST_TRIED] * guess) < -nats
             if deep.any():
                 later = np.asarray(_LADDER[int(np.argmax(deep)) :] * guess, dtype=np.float64)
                 cut, variance = float(later[0]), self._gaussian.variance
@@ -154,42 +158,49 @@ class Line:
                 den = den * (s - pole)
             half = np.ones(self.t.size)
             half[0] = 0.5
-            modulus = half * np.exp(self.log_bound) / np.abs(den)
-            fixed = float(np.sum(modulus * np.minimum(self.relative + 32 * _UNIT, 2.0)))
-            fixed += (SUM_ROUNDING + 2 * s.size * _UNIT) * float(
-                np.sum(modulus)
-            )  # a dot product adds one after the other
-            fixed += self._atoms * float(np.sum(half / np.abs(den)))
+            size = np.abs(den)
+            modulus = half * np.exp(self.log_bound) / size
+            fixed = float(np.sum(modulus * (np.minimum(self.relative + 32 * _UNIT, 2.0) + SUM_ROUNDING)))
+            fixed += self._atoms * float(np.sum(half / size))
             outer = math.exp(self._tail.log_integral(len(poles))) / self.h if poles else 0.0
             growing = 4 * _UNIT * float(np.sum(modulus * self.t))
-            self._terms[poles] = Terms(half * np.exp(self.log_phi) / den, fixed + outer, growing)
+            term = np.zeros(self._turn.size**2, dtype=complex)
+            term[: s.size] = np.conj(half * np.exp(self.log_phi) / den)
+            self._terms[poles] = Terms(term.view(np.float64), fixed + outer, growing)
         return self._terms[poles]
 
     def wave(self, threshold: Array) -> Array:
-        """e^(-i t x) at every node t, one row for each threshold x.
+        """e^(-i t x) at every node t, one row for each threshold x, real and imaginary parts in turn.
 
         The nodes are even: those waves are products of 2 sqrt(N) of them, each within some ulps of |t x|.
         """
-        m = math.isqrt(self.t.size - 1) + 1
-        turn = np.multiply.outer(threshold, -1j * self.h * np.arange(m))
-        product = np.exp(m * turn)[:, :, None] * np.exp(turn)[:, None, :]
-        return np.asarray(product.reshape(threshold.size, m * m)[:, : self.t.size])
+        turn = threshold[:, None] * self._turn
+        product = np.exp(self._turn.size * turn)[:, :, None] * np.exp(turn)[:, None, :]
+        return np.asarray(product.reshape(threshold.size, -1).view(np.float64))
 
-    def value(self, exponent: Array, wave: Array, poles: tuple[float, ...]) -> Array:
+    def front(self, exponent: Array) -> Array:
+        """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
+        return np.asarray(np.exp(np.minimum(self.k + exponent, _LARGEST)) * (self.h / math.pi))
+
+    def value(self, front: Array, wave: Array, poles: tuple[float, ...]) -> Array:
         """(h/pi) Re sum' of e^(K + exponent - i t x) phi(t)/den(t), den the product of s - pole with s = c + it.
 
-        The first term counts half. Far from its saddle point the line says nothing; its error will say so.
+        The first term counts half. The real part of a product of complex numbers is a sum of two products of reals.
         """
-        front = np.exp(np.minimum(self.k + exponent, 600.0)) * (self.h / math.pi)
         # A row's sum must not depend on how many rows there are, as that of a matrix product does.
-        return np.asarray(front * np.sum(wave * self._prepared(poles).term, axis=1).real)
+        return np.asarray(front * np.add.reduce(wave * self._prepared(poles).term, axis=1))
 
     def sum(self, exponent: Array, threshold: Array, poles: tuple[float, ...]) -> tuple[Array, Array]:
         """The value at every threshold, and a bound on its error but for aliases."""
+        front = self.front(exponent)
+        value = self.value(front, self.wave(threshold), poles)
+        return value, self.error(front, exponent, threshold, value, poles)
+
+    def error(self, front: Array, exponent: Array, threshold: Array, value: Array, poles: tuple[float, ...]) -> Array:
+        """A bound on the error of the value but for aliases; inf where the line says nothing."""
         terms = self._prepared(poles)
-        value = self.value(exponent, self.wave(threshold), poles)
-        front = np.exp(np.minimum(self.k + exponent, 600.0)) * (self.h / math.pi)
         scale = self.k_error + 8 * _UNIT * (abs(self.k) + np.abs(exponent))
-        error = front * (terms.fixed + terms.growing * np.abs(threshold)) * np.exp(np.minimum(scale, 1.0))
-        error = (error + np.abs(value) * np.expm1(np.minimum(scale, 1.0))) * (1 + 1e-6)
-        return value, np.where((self.k + exponent < 600.0) & (scale < 1.0), error, math.inf)
+        growth = np.expm1(np.minimum(scale, 1.0))
+        error = front * (1 + growth) * (terms.fixed + terms.growing * np.abs(threshold)) + np.abs(value) * growth
+        error[(self.k + exponent >= _LARGEST) | (scale >= 1.0)] = math.inf
+        return np.asarray(error * (1 + 1e-6))

@@ -23,7 +23,8 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 8.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
 class _Nodes(NamedTuple):
@@ -44,31 +45,66 @@ class LogMoments:
         self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
         self._count = np.array([float(n) for _, n in self._others])
         self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
-        self.width = 1 / math.sqrt(float(self._rows(np.array([0.5]), self._sets[_BETWEEN])[0, 2]))
+        centre = self._rows(np.array([0.0, 0.5, 1.0]), self._sets[_BETWEEN])
+        self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
+        self.spread = math.sqrt(float(centre[1, 2]))
+        self.width = 1 / self.spread
 
     def __call__(self, tilt: Array) -> Array:
         """Rows K(c), K'(c), K''(c)."""
-        farthest = max(float(np.max(tilt)) - 1, -float(np.min(tilt)), 0.0) / (_FIRST_REACH * self.width)
+        return self._rows(tilt, self._reaching(tilt))
+
+    def log(self, tilt: Array) -> Array:
+        """K(c) alone."""
+        nodes = self._reaching(tilt)
+        log = 0.5 * self._gaussian * tilt * (tilt - 1)
+        if nodes.size.size == 1:
+            return np.asarray(log + self._count[0] * _log_whole(*_weights(tilt, nodes), nodes))
+        return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
+
+    def _reaching(self, tilt: Array) -> _Nodes:
+        """The nodes for these tilts."""
+        farthest = max(float(tilt.max()) - 1, -float(tilt.min()), 0.0) / (_FIRST_REACH * self.width)
         level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else _BETWEEN
         if level not in self._sets:
             reach = _FIRST_REACH * self.width * 2.0**level
             self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
-        return self._rows(tilt, self._sets[level])
+        return self._sets[level]
+
+    def falls_from(self, c: float, variance: float, nats: float) -> float:
+        """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it.
+
+        Only samples of Gaussian noise have nodes that are fine enough to tell.
+        """
+        normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
+        if not nodes.size.size or not nodes.open.all():
+            return normal
+        exponent = c * nodes.loss + nodes.log_weight
+        weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+        whole = np.add.reduceat(weight, nodes.start)
+        for frequency in (normal, 2 * normal, 4 * normal):
+            waves = np.add.reduceat(weight * np.exp(1j * frequency * nodes.loss), nodes.start)
+            with np.errstate(divide="ignore"):
+                log_size = np.log(np.abs(waves) / whole) @ self._count - 0.5 * self._gaussian * frequency**2
+            if log_size < -_DEEP * nats:
+                return frequency
+        return normal
 
     def _nodes(self, reach: tuple[float, float]) -> _Nodes:
         nodes = [loss.nodes(reach) for loss, _ in self._others]
         size = np.array([part.loss.size for part in nodes], dtype=np.intp)
-        if not nodes:
-            return _Nodes(np.zeros(0), np.zeros(0), size, size, size > 0)
-        start = np.cumsum(size) - size
-        loss = np.concatenate([part.loss for part in nodes])
-        open_ = np.array([isinstance(step, SampledGaussian) for step, _ in self._others])
-        return _Nodes(loss, np.concatenate([part.log_weight for part in nodes]), start, size, open_)
+        open_ = np.array([isinstance(step, SampledGaussian) for step, _ in self._others], dtype=bool)
+        if len(nodes) == 1:
+            return _Nodes(nodes[0].loss, nodes[0].log_weight, np.zeros(1, dtype=np.intp), size, open_)
+        loss = np.concatenate([np.zeros(0), *(part.loss for part in nodes)])
+        log_weight = np.concatenate([np.zeros(0), *(part.log_weight for part in nodes)])
+        return _Nodes(loss, log_weight, np.cumsum(size) - size, size, open_)
 
     def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
-        c = tilt[:, None]
-        v = self._gaussian
-        rows = np.concatenate([v * c * (c - 1) / 2, v * (c - 0.5), np.full_like(c, v)], axis=1)
+        if nodes.size.size == 1 and self._gaussian == 0:
+            return np.asarray(self._count[0] * _one_part(tilt, nodes))
+        v, rows = self._gaussian, np.empty((tilt.size, 3))
+        rows[:, 0], rows[:, 1], rows[:, 2] = v * tilt * (tilt - 1) / 2, v * (tilt - 0.5), v
         if nodes.size.size == 1:
             rows += self._count[0] * _one_part(tilt, nodes)
         elif nodes.size.size:
@@ -77,18 +113,33 @@ class LogMoments:
         return rows
 
 
+def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:
+    """The log of the largest weight of one part at every tilt, and the weights relative to it."""
+    weight = tilt[:, None] * nodes.loss
+    weight += nodes.log_weight
+    top = np.maximum.reduce(weight, axis=1)
+    weight -= top[:, None]
+    return top, np.exp(weight, out=weight)
+
+
+def _log_whole(top: Array, weight: Array, nodes: _Nodes) -> Array:
+    """Log of the sum of the weights; inf where the nodes do not reach."""
+    log = top + np.log(np.add.reduce(weight, axis=1))
+    if nodes.open[0]:
+        log[np.maximum(weight[:, 0], weight[:, -1]) > _END] = math.inf
+    return np.asarray(log)
+
+
 def _one_part(tilt: Array, nodes: _Nodes) -> Array:
     """Rows K, K', K'' of one step."""
-    weight = np.multiply.outer(tilt, nodes.loss)
-    weight += nodes.log_weight
-    top = weight.max(axis=1)
-    weight -= top[:, None]
-    np.exp(weight, out=weight)
-    whole = weight.sum(axis=1)
-    mean = weight @ nodes.loss / whole
-    off = nodes.open[0] & (np.maximum(weight[:, 0], weight[:, -1]) > _END)
-    weight *= (nodes.loss - mean[:, None]) ** 2
-    return np.column_stack([np.where(off, math.inf, top + np.log(whole)), mean, weight.sum(axis=1) / whole])
+    top, weight = _weights(tilt, nodes)
+    rows = np.empty((tilt.size, 3))
+    rows[:, 0] = _log_whole(top, weight, nodes)
+    whole = np.add.reduce(weight, axis=1)
+    mean = rows[:, 1] = np.add.reduce(weight * nodes.loss, axis=1) / whole
+    weight *= np.square(nodes.loss - mean[:, None])
+    rows[:, 2] = np.add.reduce(weight, axis=1) / whole
+    return rows
 
 
 def _many_parts(c: float, nodes: _Nodes) -> Array:

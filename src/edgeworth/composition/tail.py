@@ -149,9 +149,11 @@ def _sampled(
     """
     if not cut < enough:
         return [], [], []
-    # Up to 1/std frequencies grow geometrically; beyond, a segment longer than 1/(2 std) proves little.
+    # Up to 1/std frequencies grow geometrically; beyond, a segment longer than 1/(2 std) proves little, nor does one
+    # that may add more than some nats to the bound of all steps together.
     variance = [part.variance() * (1 + 1e-9) for part in parts]
-    longest = 0.5 / math.sqrt(max(variance))
+    whole = math.fsum(part.count * v for part, v in zip(parts, variance, strict=True))
+    longest = min(0.5 / math.sqrt(max(variance)), math.sqrt(8 * _ALLOWED / whole))
     edges = [cut]
     while edges[-1] < enough:
         edges.append(min(edges[-1] + min((_GROWTH - 1) * edges[-1], longest), enough))

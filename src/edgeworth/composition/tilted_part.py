@@ -8,7 +8,7 @@ bound is proved in docs/proofs/contour.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.sampled_gaussian import Step
+    from edgeworth.losses import Nodes
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_part"]
+__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
@@ -106,7 +107,7 @@ class TiltedPart:
         blocks = -(-self.loss.size // _BLOCK)
         loss, weight = np.zeros((2, blocks * _BLOCK))
         loss[: self.loss.size], weight[: self.loss.size] = self.loss, self.weight
-        near, far = (_wave(np.multiply.outer(step * np.arange(m), loss)) for step in (h, m * h))
+        near, far = (_waves_at_multiples(step * loss, m) for step in (h, m * h))
         weighted = far * weight
         cells = (
             weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
@@ -114,7 +115,8 @@ class TiltedPart:
         )
         sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1) + np.sum(np.matmul(*cells), axis=0)
         t = np.asarray(h * np.arange(count), dtype=np.float64)
-        return sums.ravel()[:count], self._error(t, (2 * _BLOCK + 2 * blocks + 24) * _UNIT)
+        rounding = 2 * _BLOCK + 2 * blocks + 24 + 8 * m.bit_length()
+        return sums.ravel()[:count], self._error(t, rounding * _UNIT)
 
     def _error(self, t: Array, rounding: float) -> Array:
         """Of the sums of v (e^(itL) - 1), with this much rounding beside the usual.
@@ -146,6 +148,23 @@ def _wave(angle: Array) -> NDArray[np.complex128]:
     return wave
 
 
+def _waves_at_multiples(angle: Array, count: int) -> NDArray[np.complex128]:
+    """e^(ij angle) - 1 for j = 0, …, count - 1: sines and cosines of one angle, then sums of angles.
+
+    With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
+    """
+    waves = np.zeros((count, angle.size), dtype=complex)
+    waves[1] = _wave(angle)
+    done = 2
+    while done < count:
+        half, rows = waves[done // 2], min(done, count - done)
+        a = half * (2 + half)
+        np.multiply(waves[:rows], 1 + a, out=waves[done : done + rows])
+        waves[done : done + rows] += a
+        done += rows
+    return waves
+
+
 def _waves(loss: Array, weight: Array, t: Array) -> NDArray[np.complex128]:
     """Sum of v (e^(itL) - 1)."""
     values = np.empty(t.size, dtype=complex)
@@ -164,15 +183,22 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     steepest = max(abs(c), 1.0) + frequency
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
-    nodes = step.nodes((-steepest, steepest))
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    if not isinstance(step, LaplaceLoss):
+        return part
+    atoms, decay = _laplace_decay(step, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay)
+
+
+def tilt_nodes(nodes: Nodes, count: int, c: float) -> TiltedPart:
+    """Atoms, or panels fine enough for the frequency, tilted by c."""
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
     # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
     noise = _noise(nodes.loss, nodes.log_weight, c) + 10 * _UNIT
     moment = _log_moment(nodes.loss, nodes.log_weight, c)
-    atoms, decay = _laplace_decay(step, c, moment[0]) if isinstance(step, LaplaceLoss) else (1.0, 0.0)
-    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None, atoms, decay)
+    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 
 def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
@@ -254,9 +280,10 @@ def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]
     """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error."""
     if abs(c) * float(np.max(np.abs(loss))) < 600.0:
         weight = np.exp(log_weight)
-        raised, plain = weight * excess(c * loss), c * weight * excess(loss)
+        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss)) * [[1.0], [c]]
         gain = math.fsum((raised - plain).tolist())
-        noise = _noise(loss, log_weight, c) + _noise(loss, log_weight, 1.0)  # eight ulps of each are for e^z - 1 - z
+        # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
+        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight))
         error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = _log_sum(c * loss + log_weight)

@@ -15,7 +15,8 @@ from edgeworth.curves.bracket import (
 from edgeworth.curves.dual import DualTradeOff
 from edgeworth.curves.envelope import from_points
 from edgeworth.curves.gaussian import GaussianTradeOff
-from edgeworth.curves.group import Group, group
+from edgeworth.curves.group import Group, group, knows_power
+from edgeworth.curves.group_guide import Guide
 from edgeworth.curves.identity import Identity
 from edgeworth.curves.interpret import Comparison, compare, gamma, mu_star
 from edgeworth.curves.inverse import Inverse
@@ -38,6 +39,7 @@ __all__ = [
     "DualTradeOff",
     "GaussianTradeOff",
     "Group",
+    "Guide",
     "Identity",
     "Inverse",
     "LaplaceTradeOff",
@@ -54,6 +56,7 @@ __all__ = [
     "from_points",
     "gamma",
     "group",
+    "knows_power",
     "mu_star",
     "pointwise_order",
     "trivial_delta_ends",

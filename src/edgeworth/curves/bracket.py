@@ -69,6 +69,10 @@ class Bracket:
     certificate: Certificate
 
     def __post_init__(self) -> None:
+        if type(self.lower) is type(self.value) is type(self.upper) is float:
+            if not self.lower <= self.value <= self.upper:
+                raise self._disordered(self.lower, self.value, self.upper)
+            return
         shapes = {np.shape(end) for end in (self.lower, self.value, self.upper)}
         if len(shapes) > 1:
             raise ComputationFailed(f"lower, value and upper have different shapes: {sorted(shapes)}")
@@ -80,9 +84,12 @@ class Bracket:
         if not ordered.all():
             where = int(np.argmin(ordered))
             lower, value, upper = (float(np.ravel(end)[where]) for end in (self.lower, self.value, self.upper))
-            raise ComputationFailed(
-                f"{self.certificate.method}: lower <= value <= upper fails: {lower!r}, {value!r}, {upper!r}"
-            )
+            raise self._disordered(lower, value, upper)
+
+    def _disordered(self, lower: float, value: float, upper: float) -> ComputationFailed:
+        return ComputationFailed(
+            f"{self.certificate.method}: lower <= value <= upper fails: {lower!r}, {value!r}, {upper!r}"
+        )
 
     @property
     def certified(self) -> bool:

@@ -1,4 +1,4 @@
-"""Groups of k records: f^(k) = 1 - (1 - f) o … o (1 - f), k times (Dong, Roth and Su, Theorem 2.14).
+"""Groups of k records: f^(k) = 1 - (1 - f) o … o (1 - f), k times (Dong, Roth and Su, arXiv:1905.02383).
 
 If one record moves P0 to P1 and T(P0, P1) >= f, the next P1 to P2, and so on, then T(P0, Pk) >= f^(k): the best test
 of power x between the first two has type I error x between the next two. f <= g implies f^(k) <= g^(k), so ends of a
@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 from edgeworth import validation
 from edgeworth.curves.approx_dp import ApproxDPTradeOff
 from edgeworth.curves.gaussian import GaussianTradeOff
+from edgeworth.curves.group_guide import Guide
 from edgeworth.curves.identity import Identity
 from edgeworth.curves.inverse import Inverse
 from edgeworth.curves.laplace import LaplaceTradeOff
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from edgeworth.curves.elementwise import Array
     from edgeworth.curves.profile import Profile
 
-__all__ = ["Chain", "End", "Group", "group"]
+__all__ = ["Chain", "End", "Group", "group", "knows_power"]
 
 End: TypeAlias = Literal["lower", "upper"]
 
@@ -42,59 +43,67 @@ _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 _QUANTILES = np.array([-38.0, -25.0, -16.0, -11.0, -8.0, -6.0, -4.5, -3.0, -2.0, -1.0])
 
 
-def group(curve: TradeOff, size: int, end: End = "lower", slack: float = 0.0) -> TradeOff:
+def group(curve: TradeOff, size: int, end: End = "lower", slack: float = 0.0, near: Guide | None = None) -> TradeOff:
     """f^(size); never above it for the lower end and never below it for the upper one, if f is known to `slack`.
 
     `slack` bounds the relative rounding of f, of 1 - f and of its profile. The profile of the lower end is never below
-    that of f^(size), the profile of the upper end never above.
+    that of f^(size), the profile of the upper end never above. `near` is the guide of a curve close to this one, if
+    there is one already: both ends of a bracket can share it.
 
     >>> group(GaussianTradeOff(0.5), 4)
     GaussianTradeOff(mu=2.0)
     """
     if not validation.count(size=size) >= 1:
         raise InvalidArgument(f"size={size!r} is out of range; give an int >= 1, the records of a group")
-    return curve if size == 1 else _group(curve, int(size), end, slack)
+    return curve if size == 1 else _group(curve, int(size), end, slack, near)
+
+
+def knows_power(curve: TradeOff) -> bool:
+    """Whether 1 - f is known relative to itself, and not by subtraction from 1."""
+    while isinstance(getattr(curve, "base", None), TradeOff):
+        curve = curve.base  # type: ignore[attr-defined]
+    return type(curve)._power is not TradeOff._power  # noqa: SLF001 - whether it was overridden
 
 
 @singledispatch
-def _group(curve: TradeOff, size: int, end: End, slack: float) -> TradeOff:
+def _group(curve: TradeOff, size: int, end: End, slack: float, near: Guide | None) -> TradeOff:
     if size > _LARGEST_GROUP:
         raise TooLarge(
             f"size={size!r} is more than {_LARGEST_GROUP}, and a curve without a formula takes that many steps; "
             "give a smaller group"
         )
-    return Group(curve, size, end, slack)
+    return Group(curve, size, end, slack, near)
 
 
 @_group.register
-def _(curve: Identity, _size: int, _end: End, _slack: float) -> TradeOff:
+def _(curve: Identity, _size: int, _end: End, _slack: float, _near: Guide | None) -> TradeOff:
     return curve
 
 
 @_group.register
-def _(curve: GaussianTradeOff, size: int, _end: End, _slack: float) -> TradeOff:
+def _(curve: GaussianTradeOff, size: int, _end: End, _slack: float, _near: Guide | None) -> TradeOff:
     """Shifts of one log-concave law: the same thresholds are best for every shift, and the shifts add up."""
     return GaussianTradeOff(size * curve.mu)
 
 
 @_group.register
-def _(curve: LaplaceTradeOff, size: int, _end: End, _slack: float) -> TradeOff:
+def _(curve: LaplaceTradeOff, size: int, _end: End, _slack: float, _near: Guide | None) -> TradeOff:
     return LaplaceTradeOff(size * curve.theta)
 
 
 @_group.register
-def _(curve: ApproxDPTradeOff, size: int, end: End, slack: float) -> TradeOff:
+def _(curve: ApproxDPTradeOff, size: int, end: End, slack: float, near: Guide | None) -> TradeOff:
     """Through its vertices (0, 1 - delta), (a*, a*), (1 - delta, 0)."""
     a, b = curve.fixed_point, 1 - curve.delta
     broken = PiecewiseLinear.hull([a, b], [a, 0.0], power=[1 - a, 1.0], acceptance=[1 - a, curve.delta], start=b)
-    return _group(broken, size, end, slack)
+    return _group(broken, size, end, slack, near)
 
 
 @_group.register
-def _(curve: PiecewiseLinear, size: int, end: End, slack: float) -> TradeOff:
+def _(curve: PiecewiseLinear, size: int, end: End, slack: float, near: Guide | None) -> TradeOff:
     """Piecewise linear again: a vertex wherever one of the k steps meets a vertex."""
     if curve.alpha.size * size > _MOST_VERTICES:
-        return Group(curve, size, end, slack)
+        return Group(curve, size, end, slack, near)
     f = _nudged(curve, -slack if end == "lower" else slack)
     at, complement = f.alpha, f.acceptance
     for _ in range(size - 1):
@@ -157,11 +166,7 @@ class Chain(TradeOff):
 
     @cached_property
     def _knows_power(self) -> bool:
-        """Whether 1 - f is known relative to itself, and not by subtraction from 1."""
-        innermost: TradeOff = self.base
-        while isinstance(getattr(innermost, "base", None), TradeOff):
-            innermost = innermost.base  # type: ignore[attr-defined]
-        return type(innermost)._power is not TradeOff._power  # noqa: SLF001 - whether it was overridden
+        return knows_power(self.base)
 
     @property
     def _outward(self) -> float:
@@ -207,6 +212,7 @@ class Group(TradeOff):
     size: int
     end: End = "lower"
     slack: float = 0.0
+    near: Guide | None = None
 
     @cached_property
     def _direct(self) -> Chain:
@@ -255,4 +261,4 @@ class Group(TradeOff):
         """The profile of the group, from supporting lines of the base."""
         from edgeworth.curves.group_profile import GroupProfile  # noqa: PLC0415 - it reads the chain
 
-        return GroupProfile(self.base, self.size, self.end, self.slack)
+        return GroupProfile(self.base, self.size, self.end, self.slack, self.near)

@@ -32,7 +32,9 @@ def lower_hull(alpha: Array, acceptance: Array, beta: Array, power: Array) -> ND
             y = down_small if down_small[old] < 0.5 else down_near_one
             near, far = x[middle] - x[old], x[new] - x[old]
             drop, fall = y[middle] - y[old], y[new] - y[old]
-            if (fall / far > drop / near or fall * near > drop * far) if near > 0 else (drop < 0 < far):
+            # Where rounding has put the new point back at the old one, the one between them cannot stay.
+            steeper = far > 0 and near > 0 and (fall / far > drop / near or fall * near > drop * far)
+            if steeper if near > 0 else (drop < 0 < far):
                 break
             chain.pop()
         chain.append(new)

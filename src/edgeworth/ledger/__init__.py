@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from edgeworth.errors import BudgetExceeded, LedgerBusy, LedgerDamaged, NotWritten
 from edgeworth.ledger.budget import Budget
 from edgeworth.ledger.event import Event
 from edgeworth.ledger.ledger import Ledger
-from edgeworth.ledger.refusals import BudgetExceeded, LedgerBusy, LedgerDamaged, NotWritten
 
 __all__ = ["Budget", "BudgetExceeded", "Event", "Ledger", "LedgerBusy", "LedgerDamaged", "NotWritten"]

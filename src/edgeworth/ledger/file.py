@@ -11,9 +11,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Self
 
-from edgeworth.errors import InvalidArgument, Unsupported
+from edgeworth.errors import InvalidArgument, LedgerBusy, NotWritten, Unsupported
 from edgeworth.ledger.lines import Log, decode, encode, event_fields, torn_line
-from edgeworth.ledger.refusals import LedgerBusy, NotWritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from edgeworth.account import Account, account
-from edgeworth.errors import InvalidArgument, Unsupported
+from edgeworth.errors import BudgetExceeded, InvalidArgument, Unsupported
 from edgeworth.ledger.budget import Budget
 from edgeworth.ledger.covering import mu_squared
 from edgeworth.ledger.event import Event
 from edgeworth.ledger.exact import decimal, root_up, tidied
 from edgeworth.ledger.file import LogFile, create, read
 from edgeworth.ledger.lines import FORMAT, VERSION, Log, torn_line
-from edgeworth.ledger.refusals import BudgetExceeded
 from edgeworth.ledger.room import count_within
 from edgeworth.mechanisms import Composed, GaussianDP, Mechanism
 from edgeworth.mechanisms.adjacency import agreed
@@ -43,7 +42,7 @@ class Ledger:
     - ``Ledger.adaptive(budget)``: they may be chosen from earlier outputs. Composing curves until a target is
       reached bounds nothing then. What does hold is the filter of Gaussian differential privacy: while the sum
       of mu_i^2 stays within mu^2, everything together is mu-GDP (Smith and Thakurta, "Fully adaptive composition
-      for Gaussian differential privacy", 2022). ``guarantee()`` is the account of that mu.
+      for Gaussian differential privacy", arXiv:2210.17520). ``guarantee()`` is the account of that mu.
 
     Charge first, run afterwards: ``add`` returns a new ledger once the event is safe. A call that fails leaves
     the ledger and its file as they were.

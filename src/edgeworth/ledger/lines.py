@@ -18,9 +18,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from edgeworth.errors import InvalidArgument
+from edgeworth.errors import InvalidArgument, LedgerDamaged
 from edgeworth.ledger.event import Event
-from edgeworth.ledger.refusals import LedgerDamaged
 from edgeworth.mechanisms import from_dict, to_dict
 
 if TYPE_CHECKING:

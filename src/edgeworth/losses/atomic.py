@@ -147,11 +147,6 @@ class BinaryLoss(LatticeLoss):
 
     epsilon: float
 
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """True."""
-        return True
-
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """Both atoms in decimal arithmetic."""
         with localcontext() as context:
@@ -199,11 +194,6 @@ class CategoricalLoss(LatticeLoss):
 
     epsilon: float
     others: float
-
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """True."""
-        return True
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """The three atoms in decimal arithmetic."""

@@ -97,11 +97,6 @@ class DiscreteGaussianLoss(LatticeLoss):
         most = (_REACH - _ROOM) * self.sigma / self.sensitivity
         return -most, 1 + most
 
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """True."""
-        return True
-
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """The atoms in decimal arithmetic, or fewer nodes where these cannot tell the difference.
 
@@ -193,13 +188,10 @@ class DiscreteLaplaceLoss(LatticeLoss):
     scale: float
     sensitivity: int
 
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """Where there are not too many atoms."""
-        return self.sensitivity <= _MOST_DECIMALS
-
-    def decimal_nodes(self, digits: int) -> DecimalNodes:
-        """The atoms in decimal arithmetic."""
+    def decimal_nodes(self, digits: int) -> DecimalNodes | None:
+        """The atoms in decimal arithmetic, where there are not too many."""
+        if self.sensitivity > _MOST_DECIMALS:
+            return None
         with localcontext() as context:
             context.prec = digits + 10
             rate, last = 1 / Decimal(self.scale), self.sensitivity

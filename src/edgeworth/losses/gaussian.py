@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from edgeworth.errors import TooLarge
 from edgeworth.losses.law import Nodes, PrivacyLoss
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
@@ -24,6 +25,7 @@ __all__ = ["SEPARATED", "GaussianLoss"]
 SEPARATED = 60.0  # at this mu the density of P half-way to Q is below e^-400
 _POINT, _SHARE = np.polynomial.legendre.leggauss(16)
 
+_MOST_NODES = 1 << 21  # 16 MB an array; reached by noise multipliers below 2e-4
 _NATS = 44.0  # e^-44 = 8e-20: what truncation and spacing of the x-quadrature may leave out
 
 
@@ -41,11 +43,6 @@ class GaussianLoss(PrivacyLoss):
     @property
     def is_symmetric(self) -> bool:
         """The two laws are mirror images."""
-        return True
-
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """True."""
         return True
 
     @property
@@ -71,7 +68,8 @@ class GaussianLoss(PrivacyLoss):
         With spacing h and a strip of half-width y the error is e^(y^2/2 - 2 pi y/h). A sample tilted by a
         negative c grows in the strip by |cos(mu y/2)|^c <= e^(|c| mu^2 y^2/7) while mu y <= pi/2, so with
         a = 1 + 2|c| mu^2/7 the error is e^-NATS for h = 2 pi/(NATS/y + a y/2), y <= sqrt(2 NATS/a). The mass of
-        the tilted law lies within sqrt(2 NATS) of its peaks.
+        the tilted law lies within sqrt(2 NATS) of its peaks. Far laws are two bumps, at 0 under P and from mu on
+        under Q and beyond, and nothing lives between them.
         """
         least, _ = tilt
         a = 1 + max(0.0, -least) * self.mu * self.mu * 2 / 7
@@ -80,11 +78,15 @@ class GaussianLoss(PrivacyLoss):
         h = 2 * math.pi / (_NATS / y + a * y / 2)
         reach = math.sqrt(2 * _NATS) + 0.5
         left, right = peaks[0] - reach, peaks[1] + reach
-        if self.mu > 6 * reach:
-            # Two separate bumps, at 0 under P and from mu on under Q and beyond: nothing lives between them.
-            ends = [(left, reach), (self.mu - reach, max(right, self.mu + reach))]
-        else:
-            ends = [(left, right)]
+        apart = self.mu > 6 * reach
+        ends = [(left, reach), (self.mu - reach, max(right, self.mu + reach))] if apart else [(left, right)]
+        count = sum((b - a) / h for a, b in ends)
+        if count > _MOST_NODES:
+            raise TooLarge(
+                f"noise of multiplier {1 / self.mu:.3g} separates neighbours so far that its law takes {count:.2g} "
+                f"nodes, more than {_MOST_NODES}; with so little noise a record is seen whenever it is sampled, "
+                "which ApproxDP(epsilon=0.0, delta=rate) describes"
+            )
         x = np.concatenate([h * np.arange(math.floor(a / h), math.ceil(b / h) + 1) for a, b in ends])
         log_weight = math.log(h / math.sqrt(2 * math.pi)) - 0.5 * x * x
         return Nodes(self.mu * x - self.mu * self.mu / 2, log_weight)

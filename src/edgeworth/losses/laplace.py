@@ -43,11 +43,6 @@ class LaplaceLoss(PrivacyLoss):
         return True
 
     @property
-    def has_decimal_nodes(self) -> bool:
-        """True."""
-        return True
-
-    @property
     def steepest(self) -> tuple[float, float]:
         """Gauss–Legendre panels grow with |c| theta: some thousands of them at the most."""
         most = max(2.0, 3000 / max(self.theta, 1e-300))

@@ -118,14 +118,9 @@ class PrivacyLoss(ABC):
         right = nodes.loss > 0
         return Nodes(nodes.loss[right], nodes.log_weight[right])
 
-    @property
-    def has_decimal_nodes(self) -> bool:
-        """Whether `decimal_nodes` gives some: a law whose cumulants can be had to all digits."""
-        return False
-
-    def decimal_nodes(self, digits: int) -> DecimalNodes:
-        """Losses and weights under P in decimal arithmetic, their error below 10^-digits."""
-        raise NotImplementedError
+    def decimal_nodes(self, digits: int) -> DecimalNodes | None:  # noqa: ARG002 - for the laws that have some
+        """Losses and weights under P in decimal arithmetic, their error below 10^-digits; None where there are none."""
+        return None
 
     def cumulants(self, order: int) -> Cumulants:
         """kappa_1 … kappa_order of L under P and under Q."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from math import comb
+from math import comb, factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
 _LARGEST_BLOCK = 1_000_000  # numbers in one work array: 8 MB
 _ROUNDING = 4e-16  # a sum of some hundred terms in double precision, measured against mpmath
 _MOST_DIGITS = 240  # a cumulant that still cancels here is zero for every use
+_EXCESS = np.array([1 / factorial(k) for k in range(2, 18)]).reshape(4, 4)
 _ACCURACY = 1e-13  # cumulants that double precision does not give to this are done again in decimals
 
 
@@ -52,12 +53,16 @@ class Cumulants:
 
 def excess(z: Array) -> Array:
     """e^z - 1 - z, accurate relative to itself."""
-    small = np.where(np.abs(z) < 0.5, z, 0.0)
-    series = np.ones_like(small)
-    for k in range(16, 2, -1):  # z^2/2 (1 + z/3 (1 + z/4 (…)))
-        series = 1.0 + small / k * series
+    near = np.abs(z) < 0.5
+    small = np.where(near, z, 0.0).ravel()
+    powers = np.empty((4, small.size))
+    powers[0], powers[1], powers[2] = 1.0, small, small * small
+    np.multiply(powers[2], small, out=powers[3])
+    first, second, third, fourth = _EXCESS @ powers  # of 1/2! + z/3! + …, in fours
+    fourfold = powers[2] * powers[2]
+    series = powers[2] * (first + fourfold * (second + fourfold * (third + fourfold * fourth)))
     with np.errstate(over="ignore"):
-        return np.where(np.abs(z) < 0.5, 0.5 * small * small * series, np.expm1(z) - z)
+        return np.where(near, series.reshape(z.shape), np.expm1(z) - z)
 
 
 def from_central_moments(mean: float | Array, central: Sequence[float | Array]) -> tuple[Array, Array]:
@@ -135,11 +140,14 @@ def _tilted_block(loss: Array, log_weight: Array, tilt: Array, order: int) -> Ar
     return rows
 
 
-def cumulants_to_all_digits(double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes], order: int) -> Cumulants:
+def cumulants_to_all_digits(
+    double: Cumulants, decimal_nodes: Callable[[int], DecimalNodes | None], order: int
+) -> Cumulants:
     """The given cumulants if rounding left them accurate, otherwise the same sums in decimal arithmetic.
 
     Nearly Gaussian losses have kappa_r / kappa_2^(r/2) of order mu^(r-2): at mu = 0.01 the tenth cumulant
-    is 16 digits below the tenth moment. `decimal_nodes(digits)` gives loss and weight under P.
+    is 16 digits below the tenth moment. `decimal_nodes(digits)` gives loss and weight under P, or None if the law has
+    no such nodes: then the given ones have to do.
     """
     if double.condition <= _ACCURACY:
         return double
@@ -148,7 +156,10 @@ def cumulants_to_all_digits(double: Cumulants, decimal_nodes: Callable[[int], De
         digits *= 2
         with localcontext() as context:
             context.prec = digits
-            loss, weight = decimal_nodes(digits)
+            found = decimal_nodes(digits)
+            if found is None:
+                return double
+            loss, weight = found
             growth = [w * x.exp() for x, w in zip(loss, weight, strict=True)]
             null, null_lost = _decimal_cumulants(loss, weight, order)
             alternative, lost = _decimal_cumulants(loss, growth, order)

@@ -196,16 +196,19 @@ class SampledLoss(PrivacyLoss):
         """
         nodes = self.nodes((0.0, 1.0 + min(order, turning_tilt(self.base, self.rate))))
         double = cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
-        if self.base.has_decimal_nodes and self._spread() <= _WORTH_DECIMALS:
-            return cumulants_to_all_digits(double, self._decimal_nodes, order)
-        return double
+        if self._spread() > _WORTH_DECIMALS:
+            return double
+        return cumulants_to_all_digits(double, self._decimal_nodes, order)
 
     def _spread(self) -> float:
         """How far the two laws of the base lie apart: mu, theta or epsilon."""
         return math.sqrt(float(self.base.cumulants(2).alternative[1]))
 
-    def _decimal_nodes(self, digits: int) -> DecimalNodes:
-        base, weight = self.base.decimal_nodes(digits)
+    def _decimal_nodes(self, digits: int) -> DecimalNodes | None:
+        found = self.base.decimal_nodes(digits)
+        if found is None:
+            return None
+        base, weight = found
         with localcontext() as context:
             context.prec = digits + 10
             p, a, b = Decimal(self.rate), Decimal(self.base.null_only), Decimal(self.base.alternative_only)

@@ -29,6 +29,13 @@ class TotalLoss:
     """T = sum of n_i independent copies of L_i. Costs depend on the number of different steps alone."""
 
     parts: tuple[tuple[PrivacyLoss, int], ...]
+    is_finite: bool = False
+    """Whether losses at infinity are left out, as if they could not happen."""
+
+    @cached_property
+    def finite(self) -> TotalLoss:
+        """The same sum given that it is finite: what an engine composes before the masses at infinity come back."""
+        return TotalLoss(self.parts, is_finite=True)
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> TotalLoss:
@@ -38,12 +45,17 @@ class TotalLoss:
     @cached_property
     def null_only(self) -> float:
         """P[T = -inf] = 1 - prod (1 - a_i)^n_i."""
-        return -math.expm1(math.fsum(n * _log1m(loss.null_only) for loss, n in self.parts))
+        return self._at_infinity([loss.null_only for loss, _ in self.parts])
 
     @cached_property
     def alternative_only(self) -> float:
         """Q[T = +inf] = 1 - prod (1 - b_i)^n_i."""
-        return -math.expm1(math.fsum(n * _log1m(loss.alternative_only) for loss, n in self.parts))
+        return self._at_infinity([loss.alternative_only for loss, _ in self.parts])
+
+    def _at_infinity(self, masses: list[float]) -> float:
+        if self.is_finite:
+            return 0.0
+        return -math.expm1(math.fsum(n * _log1m(mass) for mass, (_, n) in zip(masses, self.parts, strict=True)))
 
     @property
     def is_exact(self) -> bool:

@@ -45,7 +45,7 @@ def at_most(found: Bracket, digits: int = _DIGITS) -> str:
     """The upper end, or the estimate, marked as one."""
     if found.certified:
         return f"at most {outward(float(found.upper), ROUND_CEILING, digits)}"
-    return f"about {nearest(float(found.value), digits)} (estimate)"
+    return f"{nearest(float(found.value), digits)} (estimate)"
 
 
 def reading(found: Bracket) -> dict[str, float | str | bool]:

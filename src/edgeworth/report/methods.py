@@ -15,6 +15,7 @@ from edgeworth.account import Account, account
 from edgeworth.composition import METHODS
 from edgeworth.errors import EdgeworthError, InvalidArgument
 from edgeworth.mechanisms import to_json
+from edgeworth.report.digits import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,7 +80,20 @@ class MethodAnswer:
         said = tuple(note for note in certificate.notes if note != f"degree {self.degree}")
         return why + ((f"errors: {errors}",) if errors else ()) + said
 
-    def to_dict(self, deltas: tuple[float, ...]) -> dict[str, Any]:
+    def error(self, truth: Bracket | None) -> list[tuple[float, float] | None]:
+        """Between which ends epsilon is relatively off the truth, at each delta; a minus promises too much.
+
+        `truth` is a certified bracket of epsilon; None where it does not say, at 0 and at infinity.
+        """
+        if truth is None or self.epsilon is None or not truth.certified:
+            return []
+        values, lowers, uppers = (np.ravel(part).tolist() for part in (self.epsilon.value, truth.lower, truth.upper))
+        return [
+            (value / upper - 1, value / lower - 1) if 0 < lower <= upper < math.inf else None
+            for value, lower, upper in zip(values, lowers, uppers, strict=True)
+        ]
+
+    def to_dict(self, deltas: tuple[float, ...], truth: Bracket | None) -> dict[str, Any]:
         """Plain dicts, lists and numbers; infinities are the texts "inf" and "-inf"."""
         answer: dict[str, Any] = {"name": self.name, "method": self.method, "degree": self.degree}
         if self.account is None or self.epsilon is None or self.tradeoff is None:
@@ -89,10 +103,11 @@ class MethodAnswer:
             "answered": True,
             "guarantee": self.certified,
             "epsilon": [_ends(*each, delta=delta) for delta, each in zip(deltas, ends, strict=True)],
+            "relative_error": [_error(*each) for each in zip(deltas, self.error(truth), strict=False)],
             "tradeoff": _ends(*_parts(self.tradeoff), alpha=_ALPHA),
-            "mu_star": _jsonable(self.mu_star),
+            "mu_star": jsonable(self.mu_star),
             "milliseconds": self.milliseconds,
-            "errors": {source: _jsonable(size) for source, size in self.account.certificate.sources.items()},
+            "errors": {source: jsonable(size) for source, size in self.account.certificate.sources.items()},
             "notes": list(self.account.certificate.notes),
             "why": self.account.why,
         }
@@ -150,7 +165,7 @@ class MethodsTable:
             "mechanism": json.loads(to_json(self.mechanism)),
             "deltas": list(self.deltas),
             "alpha": self.alpha,
-            "methods": [answer.to_dict(self.deltas) for answer in self.answers],
+            "methods": [answer.to_dict(self.deltas, self.answers[0].epsilon) for answer in self.answers],
         }
         return json.dumps(table, indent=2, allow_nan=False)
 
@@ -176,8 +191,9 @@ def _parts(bracket: Bracket) -> tuple[Any, Any, Any]:
 
 
 def _ends(value: float, lower: float, upper: float, **at: float) -> dict[str, float | str]:
-    return {**at, "value": _jsonable(value), "lower": _jsonable(lower), "upper": _jsonable(upper)}
+    return {**at, "value": jsonable(value), "lower": jsonable(lower), "upper": jsonable(upper)}
 
 
-def _jsonable(number: float) -> float | str:
-    return float(number) if math.isfinite(number) else str(float(number))
+def _error(delta: float, ends: tuple[float, float] | None) -> dict[str, float | str | None]:
+    lower, upper = (None, None) if ends is None else map(jsonable, ends)
+    return {"delta": delta, "lower": lower, "upper": upper}

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from edgeworth.account import Account
     from edgeworth.mechanisms import Mechanism
 
-__all__ = ["NOT_COVERED", "Run", "assumptions", "neighbours", "samplers", "step_lines", "unit", "without_amplification"]
+__all__ = [
+    "NOT_COVERED",
+    "Run",
+    "assumptions",
+    "method",
+    "neighbours",
+    "samplers",
+    "step_lines",
+    "unit",
+    "without_amplification",
+]
 
 Run: TypeAlias = DPSGD | Training
 
@@ -44,7 +54,13 @@ def neighbours(account: Account, run: Run | None) -> str:
     meant = account.adjacency if run is None else run.adjacency
     if meant is None:
         return "those for which the sensitivities were measured; nothing is sampled"
-    return f"{ADJACENCIES[meant]} ({meant})"
+    told = f"{ADJACENCIES[meant]} ({meant})"
+    return told if account.group_size == 1 else f"{told}, up to {account.group_size} times over"
+
+
+def method(account: Account) -> str:
+    """By which method, and why by that one."""
+    return f"{account.certificate.method} ({account.why})"
 
 
 def samplers(mechanism: Mechanism, run: Run | None) -> tuple[str, ...]:

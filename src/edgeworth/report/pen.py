@@ -7,6 +7,7 @@ from typing import Any
 from edgeworth.errors import require_extra
 
 __all__ = [
+    "BLACK",
     "BLUE",
     "BROWN",
     "GREEN",
@@ -15,7 +16,9 @@ __all__ = [
     "PURPLE",
     "SKY",
     "VERMILLION",
-    "curve",
+    "caption",
+    "common_legend",
+    "legend",
     "new_axes",
     "save",
     "tidy",
@@ -25,7 +28,15 @@ __all__ = [
 BLUE, SKY, VERMILLION, GREEN = "#0072B2", "#56B4E9", "#D55E00", "#009E73"
 PURPLE, ORANGE = "#CC79A7", "#E69F00"
 BROWN = "#7F5539"  # not theirs: for a third guarantee
-GREY = "#8A8A8A"
+BLACK, GREY = "black", "#8A8A8A"
+
+_LETTERS, _LEGEND_LETTERS, _SMALLEST_LETTERS = 12.0, 10.0, 6.0  # points
+_POINTS_PER_INCH = 72
+_SLIMNESS = 0.6  # of a letter, its width over its size, on average
+_BOLD = 1.2  # bold letters are wider
+_HANDLE = 8  # letters that the line in a legend takes
+_LEGEND_ROWS = 3  # below two panels
+_DOTS_PER_INCH = 150
 
 
 def new_axes(panels: int, inches: tuple[float, float]) -> list[Any]:
@@ -33,7 +44,7 @@ def new_axes(panels: int, inches: tuple[float, float]) -> list[Any]:
     require_extra("matplotlib", extra="plot")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra
 
-    figure, axes = plt.subplots(1, panels, figsize=inches, squeeze=False, layout="tight")
+    figure, axes = plt.subplots(1, panels, figsize=inches, squeeze=False, layout="constrained")
     del figure
     return list(axes[0])
 
@@ -45,13 +56,35 @@ def tidy(ax: Any) -> None:
     ax.set_axisbelow(True)
 
 
-def curve(ax: Any, x: Any, ends: tuple[Any, Any, Any], *, certified: bool, label: str) -> None:
-    """A guarantee as a band (lower, value, upper) around its line, an estimate as a line of another colour."""
-    lower, value, upper = ends
-    if certified:
-        ax.fill_between(x, lower, upper, color=BLUE, alpha=0.25, linewidth=0, label="bracket")
-    kind = "guarantee" if certified else "estimate"
-    ax.plot(x, value, color=BLUE if certified else VERMILLION, linewidth=2, label=f"{label} ({kind})")
+def caption(ax: Any, title: str, verdict: str) -> None:
+    """What is drawn, and below it whether it is a guarantee."""
+    size = _fitting(ax, max(len(title), len(verdict)), _LETTERS)
+    ax.set_title(f"{title}\n{verdict}", loc="left", fontsize=size)
+
+
+def legend(ax: Any, place: str) -> None:
+    """Which line is which, inside the Axes."""
+    labels = ax.get_legend_handles_labels()[1]
+    longest = max(len(label.replace("\\mu", "").replace("$", "")) for label in labels)
+    ax.legend(loc=place, frameon=False, fontsize=_fitting(ax, longest + _HANDLE, _LEGEND_LETTERS))
+
+
+def common_legend(first: Any, second: Any) -> None:
+    """One legend for two Axes: below both where the figure makes room for it, else inside the first."""
+    figure = first.figure
+    if figure is second.figure and figure.get_constrained_layout():
+        handles, labels = first.get_legend_handles_labels()
+        columns = -(-len(labels) // _LEGEND_ROWS)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+    else:
+        legend(first, "upper right")
+
+
+def _fitting(ax: Any, letters: int, largest: float) -> float:
+    """The size in points at which so many letters fit into the Axes, even square ones; not unreadably small."""
+    place, figure = ax.get_position(), ax.figure
+    inches = min(place.width * figure.get_figwidth(), 1.3 * place.height * figure.get_figheight())
+    return float(max(_SMALLEST_LETTERS, min(largest, inches * _POINTS_PER_INCH / letters / _SLIMNESS)))
 
 
 def save(display: Any, path: Any, *, title: str | None = None) -> None:
@@ -63,13 +96,15 @@ def save(display: Any, path: Any, *, title: str | None = None) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
     from matplotlib.figure import Figure  # noqa: PLC0415 - idem
 
-    figure = Figure(figsize=display.inches)
+    figure = Figure(figsize=display.inches, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.subplots(1, display.panels)
-    if display.panels == 1:
-        display.plot(figure.axes[0])
-        figure.tight_layout()
-    else:
-        display.plot(figure.axes, title=title)
-        figure.tight_layout(rect=(0, 0.1, 1, 0.98))
-    figure.savefig(path, dpi=150)
+    display.plot(figure.subplots(1, display.panels))
+    if title:
+        figure.suptitle(_shortened(title, display.inches[0]), x=0.01, ha="left", fontsize=_LETTERS, fontweight="bold")
+    figure.savefig(path, dpi=_DOTS_PER_INCH)
+
+
+def _shortened(title: str, inches: float) -> str:
+    """The title, cut where it would leave the picture."""
+    most = int(inches * _POINTS_PER_INCH / _LETTERS / _SLIMNESS / _BOLD) - 2
+    return title if len(title) <= most else f"{title[:most]}…"

@@ -124,7 +124,7 @@ class Statement:
             ("neighbours", (passages.neighbours(self.account, self.run),)),
             ("sampler", passages.samplers(mechanism, self.run)),
             *self._what_ran,
-            ("method", (f"{certificate.method}: {self.account.why}",)),
+            ("method", (passages.method(self.account),)),
             *((("sources of error", errors),) if errors else ()),
             ("version", (f"edgeworth {__version__}",)),
         )

@@ -36,13 +36,14 @@ class Picture:
     """Curves with their axes; `least` gives where logarithmic axes begin, None where an axis is linear.
 
     >>> diagonal = Line("y = x", np.array([0.0, 1.0]), np.array([0.0, 1.0]), "*")
-    >>> print(Picture("a line", "x", "y", (diagonal,)).text(width=20, height=4))
+    >>> print(Picture("a line", "x", "y", (diagonal,)).text(width=22, height=5))
     a line
-            1 |      ***
-              |    ***
+            1 |        ***
+              |      ***
+          0.5 |    ***
               |  ***
             0 |***
-               0       1
+               0   0.5   1
     y over x
       * y = x
     """
@@ -53,17 +54,33 @@ class Picture:
     lines: tuple[Line, ...]
     least: tuple[float | None, float | None] = (None, None)
 
-    def text(self, *, width: int = 80, height: int = 20) -> str:
+    def text(self, *, width: int = 80, height: int = 21) -> str:
         """The picture as plain text, at most `width` columns wide and `height` rows high without its captions."""
         columns = width - _MARGIN - 1
-        (left, right), (bottom, top) = self._range(0), self._range(1)
         rows = _cells(self._placed(columns, height), columns, height)
-        edges = {0: self._tick(1, top), height - 1: self._tick(1, bottom)}
-        drawn = [f"{edges.get(place, ''):>{_MARGIN - 1}} |{row}".rstrip() for place, row in enumerate(rows)]
-        low, high = self._tick(0, left), self._tick(0, right)
-        ticks = f"{'':{_MARGIN}} {low}{high:>{columns - len(low)}}"
-        legend = [f"  {line.glyph or chr(_BLANK + 0x24)} {line.label}" for line in self.lines]
-        return "\n".join([self.title, *drawn, ticks, f"{self.up} over {self.across}", *legend])
+        marks = {
+            place: self._tick(1, (height - 1 - place) / (height - 1)) for place in (0, (height - 1) // 2, height - 1)
+        }
+        drawn = [f"{marks.get(place, ''):>{_MARGIN - 1}} |{row}".rstrip() for place, row in enumerate(rows)]
+        captions = [self._ticks_across(columns), f"{self.up} over {self.across}"]
+        return "\n".join([self.title, *drawn, *captions, *self._legend("".join(rows))])
+
+    def _ticks_across(self, columns: int) -> str:
+        """The numbers below the picture: at both ends and, where there is room, in the middle."""
+        low, middle, high = (self._tick(0, share) for share in (0.0, 0.5, 1.0))
+        before = (columns - len(middle)) // 2
+        if before <= len(low) or before + len(middle) + len(high) >= columns:
+            middle, before = "", len(low)
+        return f"{'':{_MARGIN}} " + f"{low:<{before}}{middle}".ljust(columns - len(high)) + high
+
+    def _legend(self, drawn: str) -> list[str]:
+        """A line for each curve; one that cannot be seen is said to be behind the others, or off the axes."""
+        told = []
+        for line in self.lines:
+            hidden = " (behind the others)" if line.glyph and line.glyph not in drawn else ""
+            hidden = hidden if self._visible(line).any() else " (off the axes)"
+            told.append(f"  {line.glyph or chr(_BLANK + 0x24)} {line.label}{hidden}")
+        return told
 
     def _range(self, axis: int) -> tuple[float, float]:
         """Where an axis begins and ends, in its own scale."""
@@ -79,7 +96,15 @@ class Picture:
         least = self.least[axis]
         return values if least is None else np.log10(np.maximum(values, least))
 
-    def _tick(self, axis: int, value: float) -> str:
+    def _visible(self, line: Line) -> NDArray[np.bool_]:
+        """The points of a curve that its axes show: a logarithmic one shows none below where it begins."""
+        least = [-np.inf if each is None else each for each in self.least]
+        return np.asarray((line.x >= least[0]) & (line.y >= least[1]))
+
+    def _tick(self, axis: int, share: float) -> str:
+        """The number at that share of an axis."""
+        low, high = self._range(axis)
+        value = low + share * (high - low)
         return f"{value:.3g}" if self.least[axis] is None else f"{10**value:.3g}"
 
     def _placed(self, columns: int, height: int) -> list[tuple[str, Array, Array]]:
@@ -87,8 +112,11 @@ class Picture:
         (left, right), (bottom, top) = self._range(0), self._range(1)
         placed = []
         for line in reversed(self.lines):
-            across = (self._scaled(0, line) - left) / (right - left)
-            up = (self._scaled(1, line) - bottom) / (top - bottom)
+            visible = self._visible(line)
+            if not visible.any():
+                continue
+            across = (self._scaled(0, line)[visible] - left) / (right - left)
+            up = (self._scaled(1, line)[visible] - bottom) / (top - bottom)
             length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(across), np.diff(up)))])
             along = np.linspace(0.0, length[-1], _SAMPLES * 2 * max(columns, 4 * height))
             dots = np.interp(along, length, across), np.interp(along, length, up)

@@ -27,11 +27,7 @@ _ULPS = 1e-15  # of the few operations that follow a reading
 
 def tpr(account: Account, fpr: ArrayLike) -> Bracket:
     """1 - f(fpr), the greatest true positive rate at that false positive rate; at least fpr itself."""
-    alpha = validation.probabilities(fpr=fpr)
-    miss = account.tradeoff(alpha)
-    lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), alpha)
-    upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), alpha, 1.0)
-    return _bracket(lower, upper, np.clip(1 - np.asarray(miss.value), lower, upper), account)
+    return account.power(validation.probabilities(fpr=fpr))
 
 
 def advantage(account: Account) -> Bracket:

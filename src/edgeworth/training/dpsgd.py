@@ -158,7 +158,7 @@ class DPSGD:
 
     def account(self, *, method: str = "auto", degree: int = 2) -> Account:
         """The account of the run."""
-        return account(self.mechanism, method=method, degree=degree)
+        return account(self, method=method, degree=degree)
 
     def describe(self, *, delta: float = 1e-5) -> str:
         """The derived figures as a short table, with the epsilon without amplification beside the other."""

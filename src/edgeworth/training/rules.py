@@ -26,9 +26,10 @@ Why each row holds
   and the last one is short of a record (1).
 
 Amplification is claimed where a pair of laws is known that dominates one step and composes: for Poisson sampling,
-and for batches of a fixed size when a record is replaced (Dong, Roth and Su, "Gaussian differential privacy",
-2022, Theorem 4.2). Shuffled batches get none: the true figure can be far above that of Poisson sampling (Chua
-and others, "How private are DP-SGD implementations?", 2024).
+and for batches of a fixed size when a record is replaced: the subsampling theorem of Dong, Roth and Su, "Gaussian
+differential privacy", J. R. Stat. Soc. B 84 (2022), arXiv:1905.02383. Shuffled batches get none: the true figure can
+be far above that of Poisson sampling (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang, "How private are DP-SGD
+implementations?", ICML 2024, arXiv:2403.17673).
 """
 
 from __future__ import annotations

@@ -1,0 +1,120 @@
+"""A sum of independent losses that all lie on one lattice: T = origin + m * step for whole numbers m."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.losses import Nodes
+from edgeworth.losses.moments import tilted_cumulants_of_nodes
+
+if TYPE_CHECKING:
+    from edgeworth.losses import Lattice, TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["LatticeSum", "lattice_sum"]
+
+_ULPS = 2.0**-50  # relative: what a ratio of two spacings may be off a whole number
+_MOST_DIVISIONS, _MOST_STRIDE = 12, 4096
+_BEYOND = math.exp(-45.0)  # at least the tilted mass of the atoms that an endless law leaves out, within its tilts
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeSum:
+    """The parts as atoms, and the lattice that holds their sum."""
+
+    parts: tuple[tuple[Nodes, int], ...]
+    strides: tuple[int, ...]
+    """The spacing of each part in steps of the lattice."""
+    beyond: tuple[float, ...]
+    """At least the tilted mass of the atoms that each part leaves out."""
+    step: float
+    origin: float
+    steepest: tuple[float, float]
+    support: tuple[float, float]
+    rounding: float
+    """What different spacings may add to that which the rounding of T is relative to."""
+
+    @cached_property
+    def steps(self) -> float:
+        """How many steps there are."""
+        return float(sum(n for _, n in self.parts))
+
+    @cached_property
+    def mirror(self) -> LatticeSum:
+        """-T with P and Q exchanged: m becomes -m."""
+        return LatticeSum(
+            tuple((Nodes(-nodes.loss, nodes.log_weight + nodes.loss), n) for nodes, n in self.parts),
+            self.strides,
+            self.beyond,
+            self.step,
+            -self.origin,
+            (1 - self.steepest[1], 1 - self.steepest[0]),
+            (-self.support[1], -self.support[0]),
+            self.rounding,
+        )
+
+    def loss(self, m: Array) -> Array:
+        """T_m."""
+        return np.asarray(self.origin + self.step * m)
+
+    def size_of(self, loss: Array) -> Array:
+        """What the rounding of a T_m is relative to."""
+        return np.asarray(abs(self.origin) + np.abs(loss - self.origin) + self.rounding)
+
+    def point(self, loss: float) -> int:
+        """The last lattice point at or below a loss; within rounding of one it may be either."""
+        return math.floor((loss - self.origin) / self.step)
+
+    def moments(self, tilt: Array) -> Array:
+        """Rows K(c), K'(c), K''(c): proposals, and bounds with some slack."""
+        rows = np.zeros((tilt.size, 3))
+        for nodes, n in self.parts:
+            rows += float(n) * tilted_cumulants_of_nodes(nodes.loss, nodes.log_weight, tilt, 2)
+        return rows
+
+
+def lattice_sum(total: TotalLoss) -> LatticeSum | None:
+    """The total as a sum on one lattice, or None where its parts do not share one by construction."""
+    kept = [(loss, n) for loss, n in total.parts if n > 0 and loss.support != (0.0, 0.0)]
+    lattices = [loss.lattice for loss, _ in kept]
+    if not kept or not total.is_exact or not all(_is_usable(lattice) for lattice in lattices):
+        return None
+    known: list[Lattice] = [lattice for lattice in lattices if lattice is not None]
+    step = _common_step([lattice.spacing for lattice in known])
+    if step is None:
+        return None
+    strides = tuple(round(lattice.spacing / step) for lattice in known)
+    uneven = len({lattice.spacing for lattice in known}) > 1
+    counts = [n for _, n in kept]
+    reach = [lattice.spacing * (abs(lattice.first) + lattice.log_null.size) for lattice in known]
+    return LatticeSum(
+        tuple((loss.nodes(), n) for loss, n in kept),
+        strides,
+        tuple(0.0 if math.isfinite(loss.support[1]) else _BEYOND for loss, _ in kept),
+        step,
+        math.fsum(n * lattice.offset for lattice, n in zip(known, counts, strict=True)),
+        total.steepest,
+        total.support,
+        math.fsum(n * most for most, n in zip(reach, counts, strict=True)) if uneven else 0.0,
+    )
+
+
+def _is_usable(lattice: Lattice | None) -> bool:
+    """Whether there are two atoms or more, and no hole."""
+    return lattice is not None and lattice.log_null.size > 1 and bool(np.isfinite(lattice.log_null).all())
+
+
+def _common_step(spacings: list[float]) -> float | None:
+    """The largest s/q, s the smallest spacing and q small, of which every spacing is a multiple to some ulps."""
+    smallest = min(spacings)
+    for parts in range(1, _MOST_DIVISIONS + 1):
+        step = smallest / parts
+        ratios = [spacing / step for spacing in spacings]
+        if all(abs(ratio - round(ratio)) <= _ULPS * ratio and ratio < _MOST_STRIDE for ratio in ratios):
+            return step
+    return None

@@ -1,0 +1,367 @@
+"""Losses on a lattice: against sums of 60 digits, closed forms, another engine, and themselves."""
+
+import math
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import edgeworth as ew
+from edgeworth.composition import fourier
+from edgeworth.composition.fourier_answers import Tails, first_point
+from edgeworth.composition.fourier_line import _first_negligible, _kernel, _pairs
+from edgeworth.composition.lattice_sum import lattice_sum
+from edgeworth.composition.tilted_part import tilt_nodes
+from edgeworth.errors import Unsupported
+from edgeworth.losses import TotalLoss
+
+DIRECTIONS = ("forward", "backward", "both")
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    with mpmath.workdps(60):
+        yield
+
+
+def answers(mechanism):
+    return fourier.prepared(TotalLoss.of(mechanism))
+
+
+# --- the oracle: atoms and their masses in 60 digits
+
+
+def response(epsilon, categories=2):
+    """Losses and masses under P of one randomized response."""
+    epsilon = mpmath.mpf(epsilon)
+    whole = mpmath.e**epsilon + categories - 1
+    atoms = {-1: mpmath.e**epsilon / whole, 1: 1 / whole}
+    if categories > 2:
+        atoms[0] = (categories - 2) / whole
+    return epsilon, mpmath.mpf(0), atoms
+
+
+def sampled_response(epsilon, rate):
+    """One sample of a randomized response: two atoms, at log(1 - p + p e^(+-eps))."""
+    epsilon, rate = mpmath.mpf(epsilon), mpmath.mpf(rate)
+    low, high = (mpmath.log(1 - rate + rate * mpmath.e ** (sign * epsilon)) for sign in (-1, 1))
+    truth = mpmath.e**epsilon / (1 + mpmath.e**epsilon)
+    return high - low, low, {0: truth, 1: 1 - truth}
+
+
+def discrete_gaussian(sigma, reach=14):
+    sigma = mpmath.mpf(sigma)
+    weights = {
+        k: mpmath.e ** (-mpmath.mpf(k * k) / (2 * sigma**2))
+        for k in range(-reach * math.ceil(sigma), 1 + reach * math.ceil(sigma))
+    }
+    whole = mpmath.fsum(weights.values())
+    return 1 / sigma**2, -1 / (2 * sigma**2), {k: w / whole for k, w in weights.items()}
+
+
+def power(law, n):
+    """The sum of n copies: losses and masses."""
+    step, offset, atoms = law
+    total = {0: mpmath.mpf(1)}
+    for _ in range(n):
+        new = {}
+        for a, p in total.items():
+            for b, q in atoms.items():
+                new[a + b] = new.get(a + b, mpmath.mpf(0)) + p * q
+        total = new
+    return [(n * offset + step * k, p) for k, p in sorted(total.items())]
+
+
+def reversed_pair(atoms):
+    return sorted((-t, p * mpmath.e**t) for t, p in atoms)
+
+
+def delta_of(atoms, epsilon):
+    epsilon = mpmath.mpf(epsilon)
+    return mpmath.fsum(p * (mpmath.e**t - mpmath.e**epsilon) for t, p in atoms if t > epsilon)
+
+
+def tradeoff_of(atoms, alpha):
+    """Neyman and Pearson's test of size alpha: reject the largest losses first."""
+    rest, power_ = mpmath.mpf(alpha), mpmath.mpf(0)
+    for t, p in reversed(atoms):
+        part = min(rest, p)
+        power_ += part * mpmath.e**t
+        rest -= part
+    return 1 - power_
+
+
+#: the mechanism, the oracle's law (made when it is asked for, with 60 digits), the number of steps
+LAWS = {
+    "response": (ew.RandomizedResponse(0.7), lambda: response(0.7), 9),
+    "categories": (ew.RandomizedResponse(1.3, categories=5), lambda: response(1.3, 5), 6),
+    "sampled": (ew.PoissonSampled(ew.RandomizedResponse(2.0), rate=0.1), lambda: sampled_response(2.0, 0.1), 12),
+    "discrete Gaussian": (ew.DiscreteGaussian(1.7), lambda: discrete_gaussian(1.7), 3),
+    "one response": (ew.RandomizedResponse(3.0), lambda: response(3.0), 1),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("epsilon", [-3.1, -0.4, 0.0, 0.3, 1.0, 2.6, 4.1])
+def test_the_profile_is_enclosed_in_both_directions(name, epsilon):
+    mechanism, law, n = LAWS[name]
+    found, atoms = answers(mechanism**n), power(law(), n)
+    for direction, truth in (
+        ("forward", delta_of(atoms, epsilon)),
+        ("backward", delta_of(reversed_pair(atoms), epsilon)),
+    ):
+        ends = found.delta(direction, np.array([epsilon]))
+        assert ends.lower[0] <= truth <= ends.upper[0]
+        assert ends.upper[0] - ends.lower[0] <= 1e-10 * ends.upper[0]
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("alpha", [1e-12, 1e-5, 0.02, 0.3, 0.5, 0.71, 0.99, 1 - 1e-9])
+def test_f_is_enclosed_in_both_directions(name, alpha):
+    mechanism, law, n = LAWS[name]
+    found, atoms = answers(mechanism**n), power(law(), n)
+    for direction, pair in (("forward", atoms), ("backward", reversed_pair(atoms))):
+        ends, truth = found.tradeoff(direction, np.array([alpha])), tradeoff_of(pair, alpha)
+        assert ends.lower[0] <= truth <= ends.upper[0]
+        assert ends.upper[0] - ends.lower[0] <= 1e-8 * ends.upper[0]
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-7, 1e-14])
+def test_epsilon_has_delta_on_its_two_sides(name, delta):
+    mechanism, law, n = LAWS[name]
+    found, atoms = answers(mechanism**n), power(law(), n)
+    for direction, pair in (("forward", atoms), ("backward", reversed_pair(atoms))):
+        ends = found.epsilon(direction, np.array([delta]))
+        assert delta_of(pair, ends.upper[0]) <= delta
+        assert ends.lower[0] == 0 or delta_of(pair, ends.lower[0]) >= delta
+        assert ends.upper[0] - ends.lower[0] <= 1e-11 * ends.upper[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 6.0), st.integers(1, 40), st.floats(0.0, 1.0), st.sampled_from([2, 3, 20]))
+def test_any_response_any_number_of_times(epsilon, n, place, categories):
+    threshold = place * n * epsilon
+    found = answers(ew.RandomizedResponse(epsilon, categories=categories) ** n).delta("both", np.array([threshold]))
+    truth = delta_of(power(response(epsilon, categories), n), threshold)
+    assert found.lower[0] <= truth <= found.upper[0]
+    assume(truth > 1e-290)
+    # At a lattice point the last ulp of eps decides between two slopes, so a width of some ulps of eps stays.
+    slope = (
+        n
+        * epsilon
+        * 1e-14
+        * mpmath.fsum(p * mpmath.e**t for t, p in power(response(epsilon, categories), n) if t > threshold - 1e-9)
+    )
+    assert found.upper[0] - found.lower[0] <= 1e-9 * truth + slope
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.01, 10_000), (1e-3, 10**6), (1e-4, 10**8)])
+@pytest.mark.parametrize("deviations", [0.5, 4.0, 15.0])
+def test_many_responses_against_their_binomial_sum(epsilon, n, deviations):
+    """Terms of the sum from the threshold outwards by their ratio, until they no longer count."""
+    threshold = deviations * epsilon * math.sqrt(n)
+    lie = 1 / (1 + mpmath.e ** mpmath.mpf(epsilon))
+    first = int(mpmath.floor((mpmath.mpf(threshold) / epsilon + n) / 2)) + 1
+    mass = mpmath.binomial(n, first) * lie**first * (1 - lie) ** (n - first)
+    truth, k, term = mpmath.mpf(0), first, mpmath.inf
+    while term > truth * mpmath.mpf(10) ** -25:
+        term = mass * (mpmath.e ** ((2 * k - n) * mpmath.mpf(epsilon)) - mpmath.e ** mpmath.mpf(threshold))
+        truth += term
+        mass *= mpmath.mpf(n - k) / (k + 1) * lie / (1 - lie)
+        k += 1
+    ends = answers(ew.RandomizedResponse(epsilon) ** n).delta("forward", np.array([threshold]))
+    assert ends.lower[0] <= truth <= ends.upper[0]
+    assert ends.upper[0] - ends.lower[0] <= 1e-8 * truth
+
+
+# --- laws
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_lattice_engine_agrees_on_two_kinds_of_steps(direction):
+    mechanism = (
+        ew.RandomizedResponse(1.0) ** 3
+        * ew.RandomizedResponse(0.5) ** 10
+        * ew.PoissonSampled(ew.RandomizedResponse(1.0), 1.0)
+    )
+    one = ew.account(mechanism, method="fourier", direction=direction)
+    other = ew.account(mechanism, method="lattice", direction=direction)
+    for reading in (
+        lambda a: a.delta(0.3),
+        lambda a: a.epsilon(1e-6),
+        lambda a: a.tradeoff(0.07),
+        lambda a: a.tradeoff(0.8),
+    ):
+        ours, theirs = reading(one), reading(other)
+        assert ours.lower <= theirs.upper
+        assert theirs.lower <= ours.upper
+        assert ours.upper - ours.lower <= 1e-10 * ours.upper
+
+
+def test_discrete_noise_of_a_large_scale_is_gaussian_noise():
+    """A million steps with mu = sqrt(n)/sigma: one step of the lattice is 1e-5."""
+    many = ew.account(ew.DiscreteGaussian(300.0) ** 10**6)
+    for delta in (1e-3, 1e-10, 1e-40):
+        ours = many.epsilon(delta)
+        theirs = ew.account(ew.Gaussian(300.0) ** 10**6).epsilon(delta)
+        assert abs(ours.value / theirs.value - 1) < 1e-6
+        assert ours.upper - ours.lower <= 1e-9 * ours.upper
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ew.DiscreteLaplace(3.776564582823635) ** 5000,
+        ew.RandomizedResponse(7.0) ** 100,
+        ew.RandomizedResponse(1.0) ** 20_000,
+    ],
+    ids=["discrete Laplace", "strong responses", "many responses"],
+)
+def test_losses_beyond_the_range_of_exp_keep_their_digits(mechanism):
+    """Epsilon is finite however small delta is, though e^epsilon and P[T > epsilon] leave the range of doubles."""
+    account = ew.account(mechanism)
+    most = TotalLoss.of(mechanism).support[1]
+    before = 0.0
+    for delta in (1e-3, 1e-50, 1e-124, 1e-300):
+        found = account.epsilon(delta)
+        assert before <= found.lower <= found.upper <= most * (1 + 1e-12)
+        assert found.upper - found.lower <= 1e-9 * found.upper
+        before = found.lower
+    f = account.tradeoff([1e-100, 1e-3, 0.5])
+    assert (f.lower <= f.upper).all()
+    assert (f.upper > 0).all()
+
+
+def test_readings_fall_as_they_must():
+    account = ew.account(ew.DiscreteGaussian(4.0) ** 50)
+    epsilon = account.epsilon(np.logspace(-1, -100, 120))
+    assert (np.diff(epsilon.value) > 0).all()
+    f = account.tradeoff(np.linspace(0.0, 1.0, 60))
+    assert (np.diff(f.value) <= 0).all()
+
+
+def test_a_symmetric_law_is_symmetric():
+    found = answers(ew.DiscreteGaussian(2.0) ** 20)
+    alpha = np.array([1e-6, 0.1, 0.4])
+    one, other = found.tradeoff("forward", alpha), found.tradeoff("backward", alpha)
+    assert (one.lower <= other.upper).all()
+    assert (other.lower <= one.upper).all()
+
+
+# --- the bounds themselves
+
+
+@given(st.floats(1.05, 40.0), st.floats(0.01, 5.0), st.floats(0.0, math.pi))
+def test_kernels_are_the_sums_of_powers_that_they_stand_for(c, g, angle):
+    assume((c - 1) * g > 0.05)
+    y = mpmath.e ** (-mpmath.mpf(g) * mpmath.mpf(c) - 1j * mpmath.mpf(angle))
+    growth = mpmath.e ** mpmath.mpf(g)
+    terms = range(1200)
+    sums = {
+        "alpha": mpmath.fsum(y**k for k in terms),
+        "power": mpmath.fsum((y * growth) ** k for k in terms),
+        "delta": mpmath.fsum((y * growth) ** k - y**k for k in terms),
+    }
+    for kind, truth in sums.items():
+        found = complex(_kernel(kind, g, c, np.array([angle]))[0])
+        assert abs(found - truth) <= 1e-12 * abs(truth)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ew.DiscreteGaussian(6.0) ** 400,
+        ew.RandomizedResponse(0.4) ** 30_000,
+        ew.RandomizedResponse(0.4, categories=4) ** 30_000,
+    ],
+    ids=["discrete Gaussian", "responses", "categories"],
+)
+@pytest.mark.parametrize("c", [0.5, 1.2, 6.0])
+def test_beyond_the_last_term_the_characteristic_function_is_negligible(mechanism, c):
+    law = lattice_sum(TotalLoss.of(mechanism))
+    parts = [tilt_nodes(nodes, n, c) for nodes, n in law.parts]
+    turn = _first_negligible(parts, law.strides, 42.0)
+    assert turn < math.pi
+    angle = np.linspace(turn, math.pi, 4000)
+    (part,) = parts
+    modulus = np.abs(np.exp(1j * np.multiply.outer(angle, part.loss / law.step)) @ part.weight)
+    with np.errstate(divide="ignore"):
+        assert (part.count * np.log(modulus) <= -42.0 + 1e-6).all()
+    # and not by far too much: the first negligible angle is within some factor of the normal law's
+    assert turn * math.sqrt(part.count * part.variance()) / law.step < 40
+
+
+def test_where_all_strides_are_longer_nothing_is_claimed():
+    law = lattice_sum(TotalLoss.of(ew.RandomizedResponse(1.0) ** 1000))
+    parts = [tilt_nodes(nodes, n, 1.5) for nodes, n in law.parts]
+    assert math.isinf(_first_negligible(parts, (2,), 42.0))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=40), st.integers(1, 8), st.floats(0.0, math.pi))
+def test_disjoint_pairs_bound_a_trigonometric_sum(weights, apart, angle):
+    weight = np.array(weights)
+    assume(weight.sum() > 1e-3)
+    weight = weight / weight.sum()
+    modulus = abs(np.sum(weight * np.exp(1j * angle * np.arange(weight.size))))
+    assert modulus <= 1 - 2 * _pairs(weight, apart) * math.sin(apart * angle / 2) ** 2 + 1e-12
+
+
+def test_aliases_are_what_the_bound_says_and_no_more():
+    """A period much too short: the sum exceeds the truth, by less than the bound."""
+    law = lattice_sum(TotalLoss.of(ew.RandomizedResponse(0.5) ** 60))
+    tails = Tails(law)
+    line = tails.line(1.0, 6.0)
+    m = np.array([float(law.point(6.0))])
+    truth = tails.read("delta", int(m[0]))
+    line.size, line.count = 31, 16
+    line.h = 2 * math.pi / (line.size * law.step)
+    line.t = line.h * np.arange(line.count)
+    from edgeworth.composition.fourier_line import _product  # noqa: PLC0415 - as the line itself does it
+
+    line.log_phi, line.log_bound, line.relative = _product(
+        [tilt_nodes(*part, line.c) for part in law.parts], line.h, line.count, law.beyond
+    )
+    line._terms.clear()
+    value, error = line.values("delta", m)
+    excess = value[0] - truth[1]
+    assert excess > 100 * error[0]
+    assert excess <= line._aliases("delta", law.loss(m))[0]
+
+
+@given(st.integers(-1000, 1000), st.integers(-300, 300), st.integers(1, 50), st.floats(0.01, 3.0))
+def test_the_first_point_is_found_from_any_guess(answer, away, stride, fall):
+    def log_value(m):
+        return -fall * (m - answer) + 0.5 * fall
+
+    assert first_point(log_value, 0.0, answer + away, stride) == answer + 1
+
+
+# --- who may ask
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [ew.Gaussian(1.0), ew.Laplace(1.0) ** 3, ew.RandomizedResponse(1.0) * ew.RandomizedResponse(math.sqrt(2))],
+)
+def test_other_losses_are_refused(mechanism):
+    message = (
+        'method="fourier" needs losses that lie on one lattice, as those of randomized response and of discrete noise '
+        'do; use method="auto", which falls back on others'
+    )
+    with pytest.raises(Unsupported) as caught:
+        ew.account(mechanism, method="fourier").epsilon(1e-5)
+    assert str(caught.value) == message
+
+
+def test_disclosures_are_put_back():
+    found = ew.account(ew.ApproxDP(0.1, 1e-6) ** 1000 * ew.RandomizedResponse(0.2))
+    assert found.certificate.method == "fourier"
+    assert found.delta(1e9).lower > 0.000999
+    assert math.isinf(found.epsilon(1e-4).lower)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found.epsilon(0.01).upper < 100
