@@ -195,3 +195,10 @@ def test_several_pairs_are_as_hard_as_the_hardest(epsilon, delta):
     both = ew.calibrate(lambda s: ew.Gaussian(s) ** 10, epsilon=pairs[0], delta=pairs[1])
     each = [ew.calibrate(lambda s: ew.Gaussian(s) ** 10, epsilon=e, delta=d).value for e, d in zip(*pairs, strict=True)]
     assert both.value == pytest.approx(max(each), rel=2e-6)
+
+
+def test_a_search_turns_back_from_losses_too_large_to_be_written_down():
+    """Discrete noise of a scale beyond 56 000 has too many values; the answer lies well before that."""
+    found = ew.calibrate(ew.DiscreteGaussian, epsilon=0.1, delta=1e-9)
+    assert found.achieved["epsilon"].upper_bound() <= 0.1
+    assert ew.account(ew.DiscreteGaussian(found.value * (1 - 3e-6))).epsilon(1e-9).lower > 0.1

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeworth.calibration.calibrated import Calibrated
 from edgeworth.calibration.search import Search, Shape
-from edgeworth.errors import ComputationFailed, EdgeworthError, Unsupported
+from edgeworth.errors import ComputationFailed, EdgeworthError, TooLarge, Unsupported
 from edgeworth.losses import TotalLoss
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _ADJACENT = 1e-18  # between whole numbers there is no tolerance
 _PROBES = (4.0, 0.25, 64.0, 1 / 64, 4096.0, 1 / 4096, 1e6, 1e-6, 1e9, 1e-9, 1e12, 1e-12)
 _ENOUGH = 2  # probes that show a difference: the larger one tells which way it goes
 _MOST_MOVES, _LEAST_MOVE = 60, 1e-15
+_MOST_HALVINGS = 8  # on the way back from a mechanism whose loss has too many values to be written down
 
 
 class Calibration:
@@ -81,10 +82,22 @@ class Calibration:
         return self.place(max(whole, 1))
 
     def reach(self, inside: float, place: float) -> float:
-        """The place, or the last one before it that the family accepts."""
-        if self.family.at(self.x(place)) is not None:
-            return place
-        return self.place(self.family.edge(self.x(inside), self.x(place)))
+        """The place, or the last one before it that the family accepts and whose loss can be written down, about."""
+        if self.family.at(self.x(place)) is None:
+            place = self.place(self.family.edge(self.x(inside), self.x(place)))
+        for _ in range(_MOST_HALVINGS):
+            if not self._is_too_large(place):
+                return place
+            place = self.snap(0.5 * (inside + place), 0.0)
+        return inside
+
+    def _is_too_large(self, v: float) -> bool:
+        mechanism = self.family.at(self.x(v))
+        try:
+            TotalLoss.of(mechanism) if mechanism is not None else None
+        except TooLarge:
+            return True
+        return False
 
     def _search(self, excess: Callable[[float], float], low: float, high: float, shape: Shape) -> Search:
         tolerance = _ADJACENT if self.family.integer else _KEPT * math.log1p(self.tolerance)
