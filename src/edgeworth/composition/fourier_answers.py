@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends
+from edgeworth.composition.answered import OPPOSITE, Ends
+from edgeworth.composition.both_ways import BothWays
 from edgeworth.composition.fourier_line import FourierLine, Kind
 from edgeworth.errors import ComputationFailed
 
@@ -35,7 +36,6 @@ _LONGEST_STRIDE = 2**60
 _LARGEST_EXPONENT = 700.0
 _LEAST, _LOG_LEAST = 5e-324, -746.0  # what underflows is not 0
 _DEEP = 30.0  # standard deviations: what is nearer does not underflow
-_DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
 
 class Tails:
@@ -303,7 +303,7 @@ class OneWay:
         return -first_point(lambda m: _log_middle(self.accepted(-m)), math.log(1 - alpha), start, self._stride)
 
 
-class FourierAnswers:
+class FourierAnswers(BothWays):
     """Ends of delta, epsilon and f in each direction."""
 
     def __init__(self, law: LatticeSum, *, symmetric: bool) -> None:
@@ -311,37 +311,58 @@ class FourierAnswers:
         self._symmetric = symmetric
         forward, mirror = Tails(law), Tails(law.mirror)
         self._ways: dict[Direction, OneWay] = {"forward": OneWay(forward, mirror), "backward": OneWay(mirror, forward)}
-        self._ways["both"] = self._ways["forward"]  # asked only where both are the same
-        self._both = [self._ways[way] for way in _DIRECTIONS]
+
+    def _meant(self, direction: Direction) -> Direction:
+        return "forward" if direction == "both" and self._symmetric else direction
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        if direction == "both" and not self._symmetric:
-            return _larger(*(self.delta(way, epsilon) for way in _DIRECTIONS))
-        return _ends([self._delta(direction, x) for x in epsilon.tolist()])
+        return super().delta(self._meant(direction), epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return super().epsilon(self._meant(direction), delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return super().tradeoff(self._meant(direction), alpha)
+
+    def profile(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of delta in one direction."""
+        ends = [self._delta(direction, x) for x in epsilon.tolist()]
+        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
 
     def _delta(self, direction: Direction, epsilon: float) -> tuple[float, float]:
         way = self._ways[direction]
         if epsilon >= 0 or epsilon >= 0.5 * (way.tails.mean[0.0] + way.tails.mean[1.0]):
             return way.delta(epsilon)
         # delta(eps) = 1 - e^eps + e^eps delta'(-eps): no cancellation while e^eps is small
-        low, high = self._ways["backward" if direction == "forward" else "forward"].delta(-epsilon)
+        low, high = self._ways[OPPOSITE[direction]].delta(-epsilon)
         base, growth = -math.expm1(epsilon), math.exp(epsilon)
         return (base + growth * low) * (1 - 4 * _ROUNDING), min((base + growth * high) * (1 + 4 * _ROUNDING), 1.0)
 
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        if direction == "both" and not self._symmetric:
-            return _larger(*(self.epsilon(way, delta) for way in _DIRECTIONS))
-        return _ends([self._ways[direction].epsilon(x) for x in delta.tolist()])
+    def root(self, direction: Direction, delta: float) -> tuple[float, float]:
+        """Ends of the least eps >= 0 with delta(eps) <= delta in one direction."""
+        return self._ways[direction].epsilon(delta)
 
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        if direction == "both" and not self._symmetric:
-            return self._symmetrised(alpha)
-        found = [(1 - a, 1 - a) if a in (0.0, 1.0) else self._ways[direction].tradeoff(a)[:2] for a in alpha.tolist()]
-        ends = _ends(found)
-        return Ends(np.clip(ends.lower, 0.0, 1 - alpha), np.clip(ends.upper, 0.0, np.nextafter(1 - alpha, 2.0)))
+    def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
+        """Whether delta(eps) <= delta in one direction."""
+        return self._delta(direction, epsilon)[1] <= delta
+
+    def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
+        """The threshold of the test with type I error alpha in one direction, and ends of its type II error."""
+        lower, upper, place = self._ways[direction].tradeoff(alpha)
+        return (place if direction == "forward" else -place), lower, upper
+
+    def overlap(self, t: Array) -> Array:
+        """At most E_P[min(e^T, e^t)] = Q[T <= t] + e^t P[T > t]."""
+        return np.array([self._ways["forward"].overlap(x)[0] for x in t.tolist()])
+
+    def touching(self, direction: Direction, t: float) -> list[float]:
+        """Type I errors of the tests on both sides of the point at t in one direction."""
+        way = self._ways[direction]
+        m = way.law.point(t)
+        return [way.rejected(m)[1], way.rejected(m + 1)[1]]
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order."""
@@ -349,36 +370,6 @@ class FourierAnswers:
         m = way.law.point(0.0) + 1
         least, greatest = sorted((way.rejected(m)[1], way.missed(m)[1]))
         return least, greatest
-
-    def _symmetrised(self, alpha: Array) -> Ends:
-        """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them."""
-        one, other = (self.tradeoff(way, alpha) for way in _DIRECTIONS)
-        corner = self.bridge()
-        chord = np.where((alpha >= corner[0]) & (alpha <= corner[1]), math.fsum(corner) * (1 + _ROUNDING) - alpha, 1.0)
-        upper = np.minimum(np.minimum(one.upper, other.upper), chord)
-        lower = np.array([1 - a if a in (0.0, 1.0) else self._supported(a) for a in alpha.tolist()])
-        return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
-
-    def _supported(self, alpha: float) -> float:
-        """The highest of some lines below both directions, at alpha."""
-        slopes = {0.0, *(way.tradeoff(alpha)[2] for way in self._both)}
-        return max(0.0, *(self._common_line(alpha, t) for t in slopes))
-
-    def _common_line(self, alpha: float, t: float) -> float:
-        """The line of slope -e^t that supports the symmetrised curve from below, at alpha: valid for every t.
-
-        With s = |t| and w(s) the smaller of both directions' Q[T <= s] + e^s P[T > s], it is w(s) - e^s alpha for
-        t >= 0 and, the curve being symmetric, e^-s (w(s) - alpha) for t < 0, where w(s) - alpha = 1 - alpha - delta(s).
-        """
-        s = abs(t)
-        if t >= 0:
-            least = min(way.overlap(s)[0] for way in self._both)
-            return least - math.exp(min(s, 700.0)) * alpha * (1 + 4 * _ROUNDING)
-        if alpha > 0.5:
-            most = max(way.delta(s)[1] for way in self._both)
-            return ((1 - alpha) * (1 - _ROUNDING) - most) * math.exp(-s) * (1 - 4 * _ROUNDING)
-        least = min(way.overlap(s)[0] for way in self._both)
-        return (least - alpha) * math.exp(-s) * (1 - 4 * _ROUNDING)
 
 
 def first_point(log_value: Callable[[int], float], wanted: float, start: int, stride: int) -> int:
@@ -421,11 +412,3 @@ def _chord(x: tuple[float, float], y: tuple[float, float], at: float) -> float:
         return max(y)
     at, length = min(max(at, x[0]), x[1]), x[1] - x[0]
     return (x[1] - at) / length * y[0] + (at - x[0]) / length * y[1]  # both weights with their own digits
-
-
-def _ends(pairs: list[tuple[float, float]]) -> Ends:
-    return Ends(np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs]))
-
-
-def _larger(one: Ends, other: Ends) -> Ends:
-    return Ends(np.maximum(one.lower, other.lower), np.maximum(one.upper, other.upper))
