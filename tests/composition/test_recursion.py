@@ -82,7 +82,7 @@ CLOSED = [
     ew.Gaussian(2.0) ** 3 * ew.Gaussian(5.0) ** 4 * ew.GaussianDP(0.3),
     ew.RandomizedResponse(1.0),
     ew.RandomizedResponse(0.3) ** 7,
-    ew.RandomizedResponse(0.05) ** 1000,
+    ew.RandomizedResponse(0.05) ** 900,
     ew.ApproxDP(0.5, 0.01) ** 10,
     ew.ApproxDP(1.0, 1e-6),
     ew.Laplace(1.0),
