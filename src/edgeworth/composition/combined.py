@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends
+from edgeworth.composition.answered import Direction, Ends, is_wide
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Answers
     from edgeworth.composition.result import ComposedCurve
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["Combined", "CurveAnswers"]
+__all__ = ["ByReading", "Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which that is worth its time
@@ -67,7 +65,7 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
-        (wide,) = np.nonzero(_is_wide(ends))
+        (wide,) = np.nonzero(is_wide(ends, _WIDE))
         if not 0 < wide.size <= _MOST_WIDE:
             return ends
         try:
@@ -80,10 +78,27 @@ class Combined:
         return Ends(lower, upper)
 
 
-def _is_wide(ends: Ends) -> NDArray[np.bool_]:
-    known = np.isfinite(ends.upper)
-    width = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
-    return np.asarray(width > _WIDE * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper)
+class ByReading:
+    """Profiles from one engine, the trade-off function from another."""
+
+    def __init__(self, profiles: Answers, tradeoffs: Answers) -> None:
+        self._profiles, self._tradeoffs = profiles, tradeoffs
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._profiles.delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._profiles.epsilon(direction, delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._tradeoffs.tradeoff(direction, alpha)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the trade-off function."""
+        return self._tradeoffs.bridge()
 
 
 class CurveAnswers:

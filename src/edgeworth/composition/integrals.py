@@ -62,7 +62,9 @@ class Integrals:
         self.moments = LogMoments(steps)
         self._ladders: dict[Side, Ladder] = {}
         self.spread = 1 / self.moments.width
-        self.mean_under_p, self.middle, self.mean_under_q = self.moments(np.array([0.0, 0.5, 1.0]))[:, 1].tolist()
+        rows = self.moments(np.array([0.0, 0.5, 1.0]))
+        self.mean_under_p, self.middle, self.mean_under_q = rows[:, 1].tolist()
+        self.log_mass = {0.0: float(rows[0, 0]), 1.0: float(rows[2, 0])}
         self._built: dict[tuple[Side, int], Rung] = {}
 
     def ladder(self, side: Side) -> Ladder:
@@ -78,9 +80,15 @@ class Integrals:
             lower[here], upper[here] = rung.ends(kind, threshold[here])
         return Ends(lower, upper)
 
-    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
-        """The rungs that serve these thresholds, each with the mask of its own: the smallest integrand wins."""
+    def log_ceiling(self, kind: Kind, threshold: Array) -> Array:
+        """At least the logarithm of the value at every threshold: the best of Chernoff's bounds at the rungs."""
         shape = _SHAPES[kind]
+        c, k = self._tables(shape, threshold)[1][:, :2].T
+        slack = _SLACK * (1 + np.abs(k)) + STEP_SLACK * (sum(n for _, n in self.steps.others) + 1)
+        return np.asarray(np.min((k + slack)[:, None] + (shape.pole - c)[:, None] * threshold, axis=0))
+
+    def _tables(self, shape: Shape, threshold: Array) -> tuple[list[tuple[Side, int]], Array]:
+        """The rungs up to the thresholds, by name, and their rows."""
         names: list[tuple[Side, int]] = []
         tables = []
         for side in shape.sides:
@@ -92,7 +100,13 @@ class Integrals:
                 ladder.reach(float(np.max(ladder.outward * threshold)) * ladder.outward)
             names += [(side, number) for number in range(len(ladder.table))]
             tables.append(ladder.table)
-        c, k = np.concatenate(tables)[:, :2].T
+        return names, np.concatenate(tables)
+
+    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Array]]:
+        """The rungs that serve these thresholds, each with the mask of its own: the smallest integrand wins."""
+        shape = _SHAPES[kind]
+        names, table = self._tables(shape, threshold)
+        c, k = table[:, :2].T
         log_size = k - sum(np.log(np.abs(c - pole)) for pole in shape.poles)
         size = log_size[:, None] + (shape.pole - c)[:, None] * threshold
         nearest = first_choice = np.argmin(size, axis=0)
@@ -122,6 +136,10 @@ class Rung:
         self.c, self.k, self.centre, self.variance = c, k, mean, variance
         self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
         self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]
+        self._log_mass = {
+            pole: min(0.0, log_mass + float(self._slack(np.asarray(log_mass)))) if integrals.steps.log_ways else 0.0
+            for pole, log_mass in integrals.log_mass.items()
+        }
         self._beyond = self._chernoff(integrals.moments, side)
         self.period, self.line = math.inf, None
         with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
@@ -177,7 +195,7 @@ class Rung:
         distance = abs(self.c - shape.pole)
         size = float(np.prod([abs(self.c - pole) for pole in shape.poles]))
         log_value = self.k + (shape.pole - self.c) * centre - math.log(size * math.sqrt(self.variance)) - 2
-        inward = (ALIAS_NATS - log_value) / distance
+        inward = (ALIAS_NATS + self._log_mass[shape.pole] - log_value) / distance
         tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
         if not tilt.size:
             return max(inward, 60 * math.sqrt(self.variance))
@@ -186,7 +204,7 @@ class Rung:
 
     def _aliases(self, shape: Shape, t: Array) -> Array:
         """At least the sum of the aliases, all of them >= 0: the inward ones by 1, the outward ones by Chernoff."""
-        inward = 1 / math.expm1(min(abs(self.c - shape.pole) * self.period, 700.0))
+        inward = math.exp(self._log_mass[shape.pole]) / math.expm1(min(abs(self.c - shape.pole) * self.period, 700.0))
         tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
         if not tilt.size:
             return np.full(t.size, math.inf)

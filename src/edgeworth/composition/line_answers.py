@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LEVEL_NATS", "LineAnswers"]
+__all__ = ["LEVEL_NATS", "UNDER_Q", "LineAnswers"]
 
 LEVEL_NATS = 10.0  # dropped masses are e^(-10 k): few different ones
 
@@ -36,7 +36,7 @@ _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse")
 #: the tail whose ratio to the profile gives the profile's slope
 _COMPANION: dict[Kind, Kind] = {"delta": "power", "reverse": "acceptance"}
 #: kinds that count outcomes under Q; the others count them under P
-_UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
+UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
 _AT_ZERO: tuple[Kind, Kind] = ("alpha", "beta")
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 _ROUNDING = 1e-15
@@ -55,15 +55,17 @@ class LineAnswers:
     """The same, of a total from which runs of mass at most e^(-10 level) were dropped; 0 drops nothing."""
 
     def __init__(self, total: TotalLoss, level: int) -> None:
-        self.total = total
-        self.steps = Steps.of(total, -LEVEL_NATS * level if level else -math.inf)
-        self.integrals = Integrals(self.steps)
+        self._prepare(total, Steps.of(total, -LEVEL_NATS * level if level else -math.inf))
+
+    def _prepare(self, total: TotalLoss, steps: Steps) -> None:
+        self.total, self.steps = total, steps
+        self.integrals = Integrals(steps)
         self._thresholds: dict[Direction, tuple[bytes, Array, Array]] = {}
 
     def _read(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of one integral: what was dropped is missing from the value, and at most itself."""
         ends = self.integrals(kind, threshold)
-        return Ends(ends.lower, ends.upper + self.steps.dropped[kind in _UNDER_Q])
+        return Ends(ends.lower, ends.upper + self.steps.dropped[kind in UNDER_Q])
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
@@ -243,7 +245,7 @@ class LineAnswers:
     ) -> Array:
         """An end of eps: on the right delta's upper end is below the target, on the left its lower end above."""
         end = np.full(eps.size, 0.0 if side < 0 else math.inf)
-        dropped = self.steps.dropped[kind in _UNDER_Q]
+        dropped = self.steps.dropped[kind in UNDER_Q]
         (open_,) = np.nonzero(np.isfinite(eps))
         room = margin.copy()
         for _ in range(_MOST_WIDENINGS):

@@ -42,6 +42,7 @@ class LogMoments:
 
     def __init__(self, steps: Steps) -> None:
         self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
+        self._log_ways = steps.log_ways
         self._count = np.array([float(n) for _, n in self._others])
         self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
         self.width = 1 / math.sqrt(float(self._rows(np.array([0.5]), self._sets[_BETWEEN])[0, 2]))
@@ -68,7 +69,7 @@ class LogMoments:
     def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
         c = tilt[:, None]
         v = self._gaussian
-        rows = np.concatenate([v * c * (c - 1) / 2, v * (c - 0.5), np.full_like(c, v)], axis=1)
+        rows = np.concatenate([v * c * (c - 1) / 2 + self._log_ways, v * (c - 0.5), np.full_like(c, v)], axis=1)
         if nodes.size.size == 1:
             rows += self._count[0] * _one_part(tilt, nodes)
         elif nodes.size.size:
