@@ -86,13 +86,23 @@ def test_curves_answer_like_an_engine():
 
 
 def test_auto_narrows_what_the_line_leaves_wide():
-    """Here the tilted law splits in two, and the line alone gives three digits of epsilon."""
-    mechanism = ew.PoissonSampled(ew.Gaussian(1.992), rate=2.31e-3) ** 237
-    line = ew.account(mechanism, method="contour", direction="forward").epsilon(2.2e-24)
-    both = ew.account(mechanism, direction="forward").epsilon(2.2e-24)
+    """Here little smooths the total, and the line alone says nothing."""
+    mechanism = ew.PoissonSampled(ew.Gaussian(0.4), rate=0.005) ** 60
+    line = ew.account(mechanism, method="contour", direction="forward").epsilon(1e-10)
+    both = ew.account(mechanism, direction="forward").epsilon(1e-10)
     assert line.upper - line.lower > 1e-5 * line.upper
     assert line.lower <= both.lower <= both.upper <= line.upper
-    assert both.upper - both.lower < 0.2 * (line.upper - line.lower)
+    assert both.upper - both.lower < 1e-6 * both.upper
+
+
+def test_auto_reads_epsilon_from_the_line_where_f_comes_from_the_lattice():
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(0.357), rate=0.00858) ** 64)
+    assert account.certificate.method == "lattice"
+    epsilon = account.epsilon(9e-29)
+    assert epsilon.upper - epsilon.lower < 1e-9 * epsilon.upper
+    f = account.tradeoff(0.01)
+    assert f.upper - f.lower < 1e-6 * f.upper
+    assert account.delta(epsilon.value).lower <= 9e-29 * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("deltas", [(0.1, 0.2), (1e-6, 1e-6)])

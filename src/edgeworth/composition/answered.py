@@ -18,11 +18,23 @@ from edgeworth.curves import Profile, TradeOff
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from edgeworth.curves import Certificate
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["OPPOSITE", "AnsweredProfile", "AnsweredTradeOff", "Answers", "Direction", "Ends", "Remembered", "answered"]
+__all__ = [
+    "OPPOSITE",
+    "AnsweredProfile",
+    "AnsweredTradeOff",
+    "Answers",
+    "Direction",
+    "Ends",
+    "Remembered",
+    "answered",
+    "is_wide",
+]
 
 Direction: TypeAlias = Literal["forward", "backward", "both"]
 End: TypeAlias = Literal["lower", "upper", "middle"]
@@ -30,6 +42,7 @@ End: TypeAlias = Literal["lower", "upper", "middle"]
 OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "both": "both"}
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _DISCLOSURE_ROUNDING = 4e-15
+_UNDERFLOWS = 1e-307
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 
 
@@ -38,6 +51,14 @@ class Ends(NamedTuple):
 
     lower: Array
     upper: Array
+
+
+def is_wide(ends: Ends, width: float) -> NDArray[np.bool_]:
+    """Whether the ends are apart by more than this, relative to the upper one."""
+    known = np.isfinite(ends.upper)
+    gap = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
+    underflows = ends.upper < _UNDERFLOWS  # the lower end is then 0 for want of smaller numbers
+    return np.asarray(gap > width * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper) & ~underflows
 
 
 class Answers(Protocol):

@@ -1,7 +1,8 @@
-"""Certified ends of delta, epsilon and f, from the line integrals of a total or of its likely part.
+"""Certified ends of delta, epsilon and f, from the line integrals of a total, or of the measures that jumps make of it.
 
-At a tiny rate a deep reading is spoilt by outcomes that hardly ever happen. There the runs with such outcomes are
-dropped, and what they weigh is added to the upper ends; how many may be dropped depends on how deep the reading is.
+At a tiny rate a deep reading is spoilt by outcomes that hardly ever happen. There the runs are sorted by these jumps.
+If that cannot be done, those with jumps are dropped, and what they weigh is added to the upper ends; how many may be
+dropped depends on how deep the reading is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends
+from edgeworth.composition import jumps
+from edgeworth.composition.answered import Direction, Ends, is_wide
+from edgeworth.composition.jump_answers import Jumping
 from edgeworth.composition.line_answers import LineAnswers
 from edgeworth.composition.line_profiles import LEVEL_NATS
 from edgeworth.losses import GaussianLoss, SampledLoss
@@ -33,6 +36,10 @@ __all__ = ["Answers"]
 _DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
 _LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate where the tilt can stay with the bulk
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
+_DEEPEST = 750.0  # nats: beyond, numbers underflow
+_SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
+_WIDE = 1e-10  # a relative width at which the other way is tried, …
+_WIDE_MISS = 1e-8  # … and for f
 _MOST_GUESSES = 4
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
@@ -49,6 +56,11 @@ class Answers:
         self._turning = min(turning, default=math.inf)
         spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf
+        self._is_sparse = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0) < _SPARSE
+
+    @cached_property
+    def _jumping(self) -> Jumping | None:
+        return Jumping(self.total) if jumps.applies(self.total) else None
 
     def _at(self, level: int) -> LineAnswers:
         if level not in self._levels:
@@ -57,8 +69,8 @@ class Answers:
 
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
-        centre = self._at(self._level(0.0)).integrals.mean_under_q
-        ends = self.delta("forward", np.array([centre]))
+        centre = np.array([self._at(self._level(0.0)).integrals.mean_under_q])
+        ends = self._ask_again(np.zeros(1), lambda answers, _: answers.delta("forward", centre), wide=0.5)
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
     @cached_property
@@ -88,33 +100,57 @@ class Answers:
             return np.full(depth.size, deep)
         return np.array([self._level(one) for one in depth.tolist()])
 
-    def _ask(self, depth: Array, ask: Ask) -> Ends:
-        """The answers, each from the level that its depth wants."""
+    def _ask(self, depth: Array, ask: Ask, wide: float = _WIDE) -> Ends:
+        """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump.
+
+        What jumps leave wide, lines that drop them leave wider: those come first only where they are likely to do.
+        """
         if not depth.size:
             return Ends(np.empty(0), np.empty(0))
         wanted = self._wanted(depth)
+        if not (self._is_sparse and wanted.any()):
+            ends = self._ask_levels(wanted, ask)
+            if not np.all(ends.upper * (1 - wide) <= ends.lower):
+                self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
+            return ends
+        ends, split = Ends(np.zeros(depth.size), np.full(depth.size, math.inf)), wanted > 0
+        self._ask_jumping(ends, split, depth, ask, wide)
+        (rest,) = np.nonzero(~split | np.isinf(ends.upper))
+        if rest.size:
+            _intersect(ends, rest, self._ask_levels(wanted[rest], _of(ask, rest)))
+        self._ask_jumping(ends, ~split & is_wide(ends, wide), depth, ask, wide)
+        return ends
+
+    def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
+        """The answers, each from its level."""
         levels = set(wanted.tolist())
         if len(levels) == 1:
             return ask(self._at(levels.pop()), slice(None))
-        lower, upper = np.empty(depth.size), np.empty(depth.size)
+        lower, upper = np.empty(wanted.size), np.empty(wanted.size)
         for level in sorted(levels):
             (mine,) = np.nonzero(wanted == level)
             lower[mine], upper[mine] = ask(self._at(level), mine)
         return Ends(lower, upper)
 
-    def _ask_again(self, depth: Array, ask: Ask) -> Ends:
+    def _ask_jumping(self, ends: Ends, asked: NDArray[np.bool_], depth: Array, ask: Ask, wide: float) -> None:
+        """Narrow those of the ends that are asked for, jump by jump where that can be done."""
+        (mine,) = np.nonzero(asked)
+        if mine.size and self._jumping is not None:
+            _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
+
+    def _ask_again(self, depth: Array, ask: Ask, wide: float = _WIDE) -> Ends:
         """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
-        ends = self._ask(depth, ask)
+        ends = self._ask(depth, ask, wide)
         for _ in range(_MOST_GUESSES if depth.size else 0):
-            with np.errstate(divide="ignore"):
-                found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
-            (other,) = np.nonzero((self._wanted(found) != self._wanted(depth)) & (ends.upper > ends.lower))
+            open_ = is_wide(ends, wide)
+            if not open_.any():
+                break
+            found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
+            (other,) = np.nonzero((_depth_level(found) != _depth_level(depth)) & open_)
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
-            again = self._ask(depth[other], _of(ask, other))
-            ends.lower[other] = np.maximum(ends.lower[other], np.minimum(again.lower, ends.upper[other]))
-            ends.upper[other] = np.minimum(ends.upper[other], np.maximum(again.upper, ends.lower[other]))
+            _intersect(ends, other, self._ask(depth[other], _of(ask, other), wide))
         return ends
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
@@ -131,7 +167,7 @@ class Answers:
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
-        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]))
+        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]), _WIDE_MISS)
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
@@ -140,6 +176,17 @@ class Answers:
 
 def _mu(loss: SampledLoss) -> float:
     return loss.base.mu if isinstance(loss.base, GaussianLoss) else 0.0
+
+
+def _depth_level(depth: Array) -> NDArray[np.int_]:
+    """The level at which what is dropped is below e^-25 of a reading of this logarithm."""
+    return np.asarray(np.ceil((np.clip(-depth, 0.0, _DEEPEST) + _DROPPED_NATS) / LEVEL_NATS), dtype=int)
+
+
+def _intersect(ends: Ends, some: NDArray[np.intp], other: Ends) -> None:
+    """Narrow some of the ends by others that hold as well."""
+    ends.lower[some] = np.maximum(ends.lower[some], np.minimum(other.lower, ends.upper[some]))
+    ends.upper[some] = np.minimum(ends.upper[some], np.maximum(other.upper, ends.lower[some]))
 
 
 def _of(ask: Ask, some: NDArray[np.intp]) -> Ask:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends
+from edgeworth.composition.answered import Direction, Ends, is_wide
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Answers
     from edgeworth.composition.result import ComposedCurve
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["Combined", "CurveAnswers"]
+__all__ = ["ByReading", "Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
-_UNDERFLOWS = 1e-307
 _MOST_WIDE = 64  # readings at a time for which that is worth its time
 #: how an engine gives up: on purpose, or because extremes overflow or leave nothing
 _GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
@@ -70,7 +67,7 @@ class Combined:
             return ask(self._second, argument)
         if np.all(ends.upper * (1 - self._wide) <= ends.lower):
             return ends
-        (wide,) = np.nonzero(_is_wide(ends, self._wide))
+        (wide,) = np.nonzero(is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE:
             return ends
         try:
@@ -83,11 +80,27 @@ class Combined:
         return Ends(lower, upper)
 
 
-def _is_wide(ends: Ends, wide: float) -> NDArray[np.bool_]:
-    known = np.isfinite(ends.upper)
-    width = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
-    underflows = ends.upper < _UNDERFLOWS  # the lower end is then 0 for want of smaller numbers
-    return np.asarray(width > wide * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper) & ~underflows
+class ByReading:
+    """Profiles from one engine, the trade-off function from another."""
+
+    def __init__(self, profiles: Answers, tradeoffs: Answers) -> None:
+        self._profiles, self._tradeoffs = profiles, tradeoffs
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._profiles.delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._profiles.epsilon(direction, delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._tradeoffs.tradeoff(direction, alpha)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the trade-off function."""
+        return self._tradeoffs.bridge()
 
 
 class CurveAnswers:

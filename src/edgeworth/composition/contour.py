@@ -10,6 +10,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from edgeworth.composition import jumps
 from edgeworth.composition.answered import answered
 from edgeworth.composition.answers import Answers
 from edgeworth.composition.integrals import ALIAS_NATS
@@ -21,7 +22,7 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss
 if TYPE_CHECKING:
     from edgeworth.composition.result import ComposedCurve
 
-__all__ = ["answers_well", "applies", "compose", "prepared"]
+__all__ = ["answers_tails", "answers_well", "applies", "compose", "prepared"]
 
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
@@ -30,7 +31,9 @@ _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
     "tail beyond the last node": math.exp(-NATS),
 }
 _FEWEST_STEPS = 3
+_MANY_STEPS = 50
 _SMOOTH = 0.02  # from here on a reading takes well below a second
+_HARDLY_SMOOTH = 3e-9  # below, by measurement, even the bulk without jumps takes seconds
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
 _LARGEST_MU = 60.0  # of a sample: beyond, its two bumps have nothing between them
@@ -70,10 +73,13 @@ def _smoothness(total: TotalLoss) -> float:
     return math.fsum(n * loss.rate**2 / _mu(loss) ** 2.5 for loss, n in sampled)
 
 
-def _as_promised(total: TotalLoss) -> bool:
-    """Fifty samples or more with n p^2 >= 1e-3: all digits are promised there, even if they take a second."""
+def _enough_samples(total: TotalLoss) -> bool:
+    """Fifty samples or more with n p^2 >= 1e-3, or at rates so small that their jumps can be told apart."""
     sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
-    return sum(n for _, n in sampled) >= 50 and math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
+    if sum(n for _, n in sampled) < _MANY_STEPS:
+        return False
+    sorted_by_jumps = jumps.applies(total) and _smoothness(total) > _HARDLY_SMOOTH
+    return sorted_by_jumps or math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
 
 
 def answers_well(total: TotalLoss) -> bool:
@@ -82,10 +88,15 @@ def answers_well(total: TotalLoss) -> bool:
         return False
     smooth = _smoothness(total)
     noisy = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
-    if not noisy and smooth < _SMOOTH and not _as_promised(total) and _density_nats(total) < _ENOUGH_DENSITY:
+    if not noisy and smooth < _SMOOTH and not _enough_samples(total) and _density_nats(total) < _ENOUGH_DENSITY:
         return False
     clear = smooth > _SMOOTH / 2 and all(0 < _mu(loss) < _SMALL_MU for loss, _ in total.parts)
     return clear or prepared(total).usable()
+
+
+def answers_tails(total: TotalLoss) -> bool:
+    """Whether it applies and its tails are worth trying, even if the line at the centre cannot be had."""
+    return applies(total) and _enough_samples(total)
 
 
 @lru_cache(maxsize=8)

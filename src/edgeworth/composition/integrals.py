@@ -87,14 +87,26 @@ class Integrals:
             lower[here], upper[here] = rung.ends(kind, threshold[here])
         return Ends(lower, upper)
 
-    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Any]]:
-        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins."""
+    def log_ceiling(self, kind: Kind, threshold: Array) -> Array:
+        """At least the logarithm of the value at every threshold: the best of Chernoff's bounds at the rungs."""
+        shape = _SHAPES[kind]
+        self._reach(kind, threshold)
+        c, k = np.concatenate([self.ladder(side).table for side in shape.sides])[:, :2].T
+        slack = _SLACK * (1 + np.abs(k)) + STEP_SLACK * (sum(n for _, n in self.steps.others) + 1)
+        return np.asarray(np.min((k + slack)[:, None] + (shape.pole - c)[:, None] * threshold, axis=0))
+
+    def _reach(self, kind: Kind, threshold: Array) -> None:
+        """Climb as far as the thresholds ask."""
         for side in _SHAPES[kind].sides:
             ladder = self.ladder(side)
             if side == "middle":
                 ladder.climb_to_the_end()
             else:
                 ladder.reach(float((ladder.outward * threshold).max()) * ladder.outward)
+
+    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Any]]:
+        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins."""
+        self._reach(kind, threshold)
         names, c, log_size = self._integrands(kind)
         size = log_size + (_SHAPES[kind].pole - c) * threshold
         nearest = size.argmin(axis=0).tolist()
@@ -167,6 +179,12 @@ class Rung:
         self.c, self.k, self.centre, self.variance = c, k, mean, variance
         self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
         self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]
+        self._log_mass = {0.0: 0.0, 1.0: 0.0}
+        if integrals.steps.log_ways:  # no probability: its masses under P and under Q
+            self._log_mass = {
+                pole: min(0.0, log_mass + float(self._slack(np.asarray(log_mass))))
+                for pole, log_mass in integrals.moments.log_mass.items()
+            }
         self._beyond = self._chernoff(integrals.moments, side)
         self.roots: dict[Kind, Roots] = {}
         self._alias_bounds: dict[float, tuple[float, Array, Array]] = {}
@@ -248,7 +266,7 @@ class Rung:
         distance = abs(self.c - shape.pole)
         size = math.prod(abs(self.c - pole) for pole in shape.poles)
         log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
-        inward = (ALIAS_NATS - log_value - shape.pole * self.centre) / distance
+        inward = (ALIAS_NATS + self._log_mass[shape.pole] - log_value - shape.pole * self.centre) / distance
         tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
         if not tilt.size:
             return max(inward, 60 * math.sqrt(self.variance))
@@ -256,7 +274,7 @@ class Rung:
         return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
 
     def _aliases(self, pole: float, t: Array) -> Array:
-        """At least the sum of the aliases, all of them >= 0: the inward ones by 1, the outward ones by Chernoff."""
+        """At least the sum of the aliases, all of them >= 0: inward ones by the mass, outward ones by Chernoff."""
         if pole not in self._alias_bounds:
             self._alias_bounds[pole] = self._alias_bound(pole)
         inward, log_outward, slope = self._alias_bounds[pole]
@@ -267,7 +285,7 @@ class Rung:
 
     def _alias_bound(self, pole: float) -> tuple[float, Array, Array]:
         """The inward aliases; for tilts c2 beyond c, the log of Chernoff's bound of the outward ones is linear in t."""
-        inward = 1 / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
+        inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
         tilt, k = self._beyond[math.copysign(1.0, self.c - pole)]
         fall = np.abs(tilt - self.c) * self.period
         log_outward = k + self._slack(k) - fall - np.log(-np.expm1(-fall))

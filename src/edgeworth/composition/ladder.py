@@ -117,11 +117,15 @@ class Ladder:
         """
         deepest = -float(log_profile.min())
         if not self._by_depth[0][-1] > deepest:
-            while not self.ended and -self._log_profile_at(*self._rows[-1])[0] <= deepest:
-                self.climb()
+            self.reach_depth(deepest)
             if self._joined != len(self._rows):
                 self._joined, self._by_depth = len(self._rows), joined(*self.depths())
         return np.asarray(np.interp(-log_profile, *self._by_depth))
+
+    def reach_depth(self, depth: float) -> None:
+        """Climb until -log delta at the last rung's own threshold is above this depth, or the ladder ends."""
+        while not self.ended and -self._log_profile_at(*self._rows[-1])[0] <= depth:
+            self.climb()
 
     def depths(self) -> tuple[Array, Array, Array]:
         """-log delta(K'(c)) at the rungs, the threshold K'(c) outward, and its slope against the depth."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.tail import Tail, first_deep, tail_beyond
+from edgeworth.composition.tail import Tail, first_deep, log_far, tail_beyond
 from edgeworth.composition.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
 from edgeworth.errors import TooLarge
 
@@ -79,8 +79,8 @@ class Line:
         self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
         values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
         self.log_phi, self.log_bound, self.relative = self._product(self.t, self._parts, values)
-        self.k = self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
-        self.k_error = 8 * _UNIT * abs(self._gaussian.log_moment) + math.fsum(
+        self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
+        self.k_error = 8 * _UNIT * (abs(self._gaussian.log_moment) + abs(steps.log_ways)) + math.fsum(
             p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
             for p in self._parts
         )
@@ -124,12 +124,16 @@ class Line:
 
     def _moment_quadrature(self, part: TiltedPart) -> float:
         """What the quadrature leaves in log M(c): of e^(cL) itself, and of e^L, whose mean is taken to be 1."""
+        if part.alone:
+            return 2 * part.quadrature
         plain = (abs(self.c) + abs(self.c - 1)) * math.exp(-min(part.log_moment, 700.0))
         return 2 * part.quadrature * (1 + plain)
 
     def _log_bound(self, parts: list[TiltedPart], t: Array) -> Array:
-        """An upper bound of log |phi(t)| of the whole."""
-        return self._product(t, parts, [part.characteristic(t) for part in parts])[1]
+        """An upper bound of log |phi(t)| of the whole; of jumps that which holds beyond t as well."""
+        falling = [part for part in parts if not part.alone]
+        bound = self._product(t, falling, [part.characteristic(t) for part in falling])[1]
+        return bound + log_far(t, [part for part in parts if part.alone], 0.0)
 
     def _product(
         self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]
@@ -143,7 +147,8 @@ class Line:
             modulus = np.hypot(1 + x, y)
             with np.errstate(divide="ignore"):
                 log_modulus = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(2 * x + x * x + y * y), np.log(modulus))
-                log_bound = log_bound + part.count * np.minimum(np.log(modulus + error), log_modulus + error / modulus)
+                log_part = np.where(modulus > 0, log_modulus + error / np.maximum(modulus, 1e-300), math.inf)
+                log_bound = log_bound + part.count * np.minimum(np.log(modulus + error), log_part)
             angle = part.count * np.arctan2(y, 1 + x)
             log_phi += part.count * log_modulus + 1j * angle
             relative = relative + part.count * error / (modulus + error) + 4 * _UNIT * np.abs(angle)
@@ -201,6 +206,8 @@ class Line:
         terms = self._prepared(poles)
         scale = self.k_error + 8 * _UNIT * (abs(self.k) + np.abs(exponent))
         growth = np.expm1(np.minimum(scale, 1.0))
-        error = front * (1 + growth) * (terms.fixed + terms.growing * np.abs(threshold)) + np.abs(value) * growth
+        with np.errstate(over="ignore"):  # a threshold far astray: the error is infinite
+            error = front * (1 + growth) * (terms.fixed + terms.growing * np.abs(threshold)) + np.abs(value) * growth
+            error *= 1 + 1e-6
         error[(self.k + exponent >= _LARGEST) | (scale >= 1.0)] = math.inf
-        return np.asarray(error * (1 + 1e-6))
+        return np.asarray(error)

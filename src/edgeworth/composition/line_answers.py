@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from edgeworth.composition.answered import Direction
     from edgeworth.composition.integrals import Kind
+    from edgeworth.composition.sampled_gaussian import Steps
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -36,8 +37,8 @@ _HALF_NORMAL = 0.5 * math.sqrt(2 * math.pi)  # half the mass of a normal law ove
 class LineAnswers(LineProfiles):
     """The profiles of a total, and its tests."""
 
-    def __init__(self, total: TotalLoss, level: int) -> None:
-        super().__init__(total, level)
+    def _prepare(self, total: TotalLoss, steps: Steps) -> None:
+        super()._prepare(total, steps)
         self._thresholds: dict[Direction, tuple[bytes, Array, Array]] = {}
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:

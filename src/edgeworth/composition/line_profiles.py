@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LEVEL_NATS", "MOST_WIDENINGS", "ROUNDING", "LineProfiles", "sign_of"]
+__all__ = ["LEVEL_NATS", "MOST_WIDENINGS", "ROUNDING", "UNDER_Q", "LineProfiles", "sign_of"]
 
 LEVEL_NATS = 10.0  # dropped masses are e^(-10 k): few different ones
 ROUNDING = 1e-15
@@ -32,7 +32,7 @@ MOST_WIDENINGS = 60
 #: the integrals of the profile and of its mirror image, by direction
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
 #: kinds that count outcomes under Q; the others count them under P
-_UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
+UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
 _MOST_MOVES = 5
 _POOR = 1e-7  # a relative width at which halving is tried
 _MOST_HALVINGS = 40
@@ -46,14 +46,16 @@ class LineProfiles:
     """The profiles of a total from which runs of mass at most e^(-10 level) were dropped; 0 drops nothing."""
 
     def __init__(self, total: TotalLoss, level: int) -> None:
-        self.total = total
-        self.steps = Steps.of(total, -LEVEL_NATS * level if level else -math.inf)
-        self.integrals = Integrals(self.steps)
+        self._prepare(total, Steps.of(total, -LEVEL_NATS * level if level else -math.inf))
+
+    def _prepare(self, total: TotalLoss, steps: Steps) -> None:
+        self.total, self.steps = total, steps
+        self.integrals = Integrals(steps)
 
     def _read(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of one integral: what was dropped is missing from the value, and at most itself."""
         ends = self.integrals(kind, threshold)
-        return Ends(ends.lower, ends.upper + self.steps.dropped[kind in _UNDER_Q])
+        return Ends(ends.lower, ends.upper + self.steps.dropped[kind in UNDER_Q])
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
@@ -185,7 +187,7 @@ class LineProfiles:
 
     def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
         """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
-        dropped, n = self.steps.dropped[kind in _UNDER_Q], eps.size
+        dropped, n = self.steps.dropped[kind in UNDER_Q], eps.size
         start, room = np.concatenate([eps, eps]), np.concatenate([-margin, margin])
         for _ in range(MOST_WIDENINGS):
             tried = np.maximum(start + room, 0.0)

@@ -43,9 +43,11 @@ class LogMoments:
 
     def __init__(self, steps: Steps) -> None:
         self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
+        self._log_ways = steps.log_ways
         self._count = np.array([float(n) for _, n in self._others])
         self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
         centre = self._rows(np.array([0.0, 0.5, 1.0]), self._sets[_BETWEEN])
+        self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
         self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
         self.spread = math.sqrt(float(centre[1, 2]))
         self.width = 1 / self.spread
@@ -57,7 +59,7 @@ class LogMoments:
     def log(self, tilt: Array) -> Array:
         """K(c) alone."""
         nodes = self._reaching(tilt)
-        log = 0.5 * self._gaussian * tilt * (tilt - 1)
+        log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
         if nodes.size.size == 1:
             return np.asarray(log + self._count[0] * _log_whole(*_weights(tilt, nodes), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
@@ -101,10 +103,10 @@ class LogMoments:
         return _Nodes(loss, log_weight, np.cumsum(size) - size, size, open_)
 
     def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
-        if nodes.size.size == 1 and self._gaussian == 0:
+        if nodes.size.size == 1 and self._gaussian == self._log_ways == 0:
             return np.asarray(self._count[0] * _one_part(tilt, nodes))
         v, rows = self._gaussian, np.empty((tilt.size, 3))
-        rows[:, 0], rows[:, 1], rows[:, 2] = v * tilt * (tilt - 1) / 2, v * (tilt - 0.5), v
+        rows[:, 0], rows[:, 1], rows[:, 2] = v * tilt * (tilt - 1) / 2 + self._log_ways, v * (tilt - 0.5), v
         if nodes.size.size == 1:
             rows += self._count[0] * _one_part(tilt, nodes)
         elif nodes.size.size:

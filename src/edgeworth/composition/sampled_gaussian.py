@@ -8,7 +8,8 @@ same loss, and
     v(kept) <= v <= v(kept) + n * (dropped mass of one step)
 
 for every v that counts outcomes: delta, P[T > t], Q[T <= t] and their mirror images. chi(x) = Phi((X - x)/s) is smooth
-enough for the trapezoidal rule: |chi(x + iy)| <= e^(y^2/(2 s^2)) chi(x), and (log chi)'' lies in [-1/s^2, 0].
+enough for the trapezoidal rule: |chi(x + iy)| <= e^(y^2/(2 s^2)) chi(x), and (log chi)'' lies in [-1/s^2, 0]. So is the
+window from a start to a cut, the difference of two such functions.
 """
 
 from __future__ import annotations
@@ -28,63 +29,109 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["SampledGaussian", "Step", "Steps", "log_dropped"]
+__all__ = ["SampledGaussian", "Step", "Steps", "cut_for", "log_dropped"]
 
 _SOFTNESS = 0.15  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
 _HALF = -math.log(2)
+_MOST_STEPS = 60  # of a search …
+_SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """Gaussian noise of mu = 1/sigma, sampled at a rate, its outcomes beyond about `cut` dropped."""
+    """Gaussian noise of mu = 1/sigma, sampled at a rate, its outcomes beyond about `cut` and before `start` dropped."""
 
     whole: SampledLoss
     mu: float
     rate: float
     cut: float = math.inf
+    start: float = -math.inf
+    softness: float = _SOFTNESS
+    """s: the width over which the cut falls."""
 
     @property
     def steepest(self) -> tuple[float, float]:
         """Those of the loss; after a cut, the tilts whose mass stays near it."""
         if math.isinf(self.cut):
             return self.whole.steepest
-        return max(self.whole.steepest[0], -1e4 / self.mu), _STEEPEST / (self.mu * _SOFTNESS**2)
+        near = float(self.posterior(np.array([self.cut + 4 * self.softness]))[0])
+        return max(self.whole.steepest[0], -1e4 / self.mu), _STEEPEST / (self.mu * near * self.softness**2)
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:
         """Logs of the dropped masses under P and Q: E[Phi((x - X)/s)] = Phi((mean - X)/sqrt(1 + s^2))."""
-        return log_dropped(self.mu, self.rate, self.cut)
+        return log_dropped(self.mu, self.rate, self.cut, self.softness)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every outcome is kept."""
+        return math.isinf(self.cut) and math.isinf(self.start)
+
+    @property
+    def is_jump(self) -> bool:
+        """Whether only outcomes beyond a start are kept."""
+        return math.isfinite(self.start)
 
     @property
     def strip_factor(self) -> float:
         """|w(x + iy)| grows by e^(y^2/2) for the density, and by e^(y^2/(2 s^2)) for the cut."""
-        return 1.0 if math.isinf(self.cut) else 1 + 1 / _SOFTNESS**2
+        return 1.0 if self.is_whole else 1 + 1 / self.softness**2
 
     def bend(self, c: float) -> float:
         """At least |(log w)''|."""
         return self.strip_factor + abs(c) * self.mu**2 / 4
 
     def falling_from(self, c: float) -> float:
-        """From here on log w falls with slope -1 at least."""
-        peak = max(c, 0.0) * self.mu + 1
+        """From here on log w falls with slope -1 at least, and beyond a cut X with (x - X)/(2 s^2) on top of it."""
+        peak = max(max(c, 0.0) * self.mu + 1, self.start + 8 * self.softness)
         if peak <= self.cut:
             return peak
-        stiff = 1 / _SOFTNESS**2  # for x > X: (log chi)' <= -(x - X)/s^2
-        return (peak + self.cut * stiff) / (1 + stiff)
+        # For x > X: (log chi)' <= -(x - X)/s^2, of which half is spent here. The slope falls from x0 on by r <= 1, and
+        # if it does from x on, it does from where r(x) in place of r makes it -1, as r increases.
+        stiff, push = 0.5 / self.softness**2, max(c, 0.0) * self.mu
+        x = (peak + self.cut * stiff) / (1 + stiff)
+        for _ in range(_MOST_STEPS):
+            odds = (1 - self.rate) / self.rate * math.exp(min(self.mu * self.mu / 2 - self.mu * x, 680.0))
+            before, x = x, (push / (1 + odds) + 1 + self.cut * stiff) / (1 + stiff)
+            if not x < before - _SMALL_STEP * self.softness:
+                break
+        return max(min(x, before), self.cut)
+
+    @cached_property
+    def leftmost(self) -> float:
+        """r(0): a tilt c < 0 moves the peak to no less than c mu r(0), as r(x) <= r(0) for x <= 0."""
+        return float(self.posterior(np.zeros(1))[0])
 
     def log_density(self, x: Array) -> Array:
         """log(phi(x) chi(x))."""
         log_phi = -0.5 * x * x - _LOG_ROOT
-        return log_phi if math.isinf(self.cut) else log_phi + log_ndtr((self.cut - x) / _SOFTNESS)
+        return log_phi if self.is_whole else log_phi + self.log_window(x)
+
+    def log_window(self, x: Array) -> Array:
+        """Log chi(x), chi the share of a normal law about x that lies between start and cut."""
+        before = (self.cut - x) / self.softness
+        if not self.is_jump:
+            return np.asarray(log_ndtr(before))
+        after = (x - self.start) / self.softness
+        log_most = log_ndtr(np.minimum(after, before))
+        if math.isinf(self.cut):
+            return np.asarray(log_most)
+        return np.asarray(log_most + np.log1p(-np.exp(log_ndtr(-np.maximum(after, before)) - log_most)))
 
     def cut_density(self, x: Array) -> Array:
-        """The density of a hard cut at X + s Z, relative to chi: E[w(X + sZ)] is the integral of w chi times this."""
-        if math.isinf(self.cut):
-            return np.zeros(x.size)
-        z = (self.cut - x) / _SOFTNESS
-        return np.asarray(np.exp(-0.5 * z * z - _LOG_ROOT - log_ndtr(z)) / _SOFTNESS)
+        """The density of hard ends at start + s Z and X + s Z, relative to chi.
+
+        E[w(X + sZ)] is the integral of w chi times this, and (log chi)' is at most this in size.
+        """
+        density, edges = np.zeros(x.size), [edge for edge in (self.start, self.cut) if math.isfinite(edge)]
+        if edges:
+            log_front = self.log_window(x) + (_LOG_ROOT + math.log(self.softness))
+        for edge in edges:
+            z = (edge - x) / self.softness
+            density += np.exp(-0.5 * z * z - log_front)
+        return density
 
     def posterior(self, x: Array) -> Array:
         """r(x) = L'(x)/mu."""
@@ -102,12 +149,15 @@ class SampledGaussian:
 
     def nodes(self, tilt: tuple[float, float]) -> Nodes:
         """A quadrature for the laws tilted by these, as `PrivacyLoss.nodes`."""
-        if math.isinf(self.cut):
+        if self.is_whole:
             return self.whole.nodes(tilt)
         peak = max(1.0, tilt[1]) * self.mu + 1
-        left = min(0.0, tilt[0] * self.mu) - 10.5
-        right = min(peak + 10.5, max(self.falling_from(tilt[1]), self.cut) + 10.5 * _SOFTNESS)
-        h = min(0.08, 0.25 / self.mu)  # e^(-2 pi^2 s^2/h^2) and e^(-2 pi^2/(mu h)) are below 1e-30
+        left = min(0.0, tilt[0] * self.mu * self.leftmost) - 10.5
+        right = max(peak, self.start) + 10.5
+        if math.isfinite(self.cut):
+            right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
+        # e^(-2 pi^2 s^2/h^2) and e^(-2 pi^2/(mu h)) are below 1e-30
+        h = min(0.08, 0.25 / self.mu, 0.53 * self.softness)
         x = h * np.arange(math.floor(max(left, -60.0) / h), math.ceil(right / h) + 1, dtype=np.float64)
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
 
@@ -125,6 +175,8 @@ class Steps(NamedTuple):
     """The tilts that every step can afford."""
     dropped: tuple[float, float]
     """At least the mass of the runs that were dropped, under P and under Q."""
+    log_ways: float = 0.0
+    """The law counts e^log_ways times: in how many ways these steps can follow one another."""
 
     @classmethod
     def of(cls, total: TotalLoss, log_dropped: float = -math.inf) -> Steps:
@@ -160,18 +212,18 @@ def _as_step(loss: PrivacyLoss, log_dropped: float) -> Step:
     if not (isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)):
         return loss
     mu, rate = loss.base.mu, loss.rate
-    cut = math.inf if math.isinf(log_dropped) else _cut(mu, rate, log_dropped)
+    cut = math.inf if math.isinf(log_dropped) else cut_for(mu, rate, log_dropped)
     return SampledGaussian(loss, mu, rate, cut)
 
 
-def log_dropped(mu: float, rate: float, cut: float) -> tuple[float, float]:
+def log_dropped(mu: float, rate: float, cut: float, softness: float = _SOFTNESS) -> tuple[float, float]:
     """Logs of the masses that a cut drops, under P and under Q."""
-    wide = math.sqrt(1 + _SOFTNESS**2)
+    wide = math.sqrt(1 + softness**2)
     null, shifted = log_ndtr([-cut / wide, (mu - cut) / wide]).tolist()
     return null, float(np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
 
 
-def _cut(mu: float, rate: float, most: float) -> float:
+def cut_for(mu: float, rate: float, most: float) -> float:
     """A cut that drops at most e^most under Q: half of it from each of the two normal laws that Q mixes."""
     half = most - math.log(2)
     null, shifted = ndtri_exp([min(half - math.log1p(-rate), _HALF), min(half - math.log(rate), _HALF)]).tolist()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
 
-__all__ = ["Tail", "first_deep", "tail_beyond"]
+__all__ = ["Tail", "first_deep", "log_far", "tail_beyond"]
 
 _ENOUGH = 4.0  # nats: far out the tail may be this much higher than at the cut, and between samples this much:
 _ALLOWED = 7.0
@@ -50,6 +50,10 @@ class Part(Protocol):
     @property
     def decay(self) -> float:
         """The other number of that bound."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether only the bound far out is used: a jump, whose phi turns too fast to be sampled."""
 
     def variance(self) -> float:
         """Of the tilted law."""
@@ -149,6 +153,8 @@ def _sampled(
     """
     if not cut < enough:
         return [], [], []
+    jumps = [part for part in parts if part.alone]
+    parts = [part for part in parts if not part.alone]
     # Up to 1/std frequencies grow geometrically; beyond, a segment longer than 1/(2 std) proves little, nor does one
     # that may add more than some nats to the bound of all steps together.
     variance = [part.variance() * (1 + 1e-9) for part in parts]
@@ -165,7 +171,7 @@ def _sampled(
     for _ in range(_MOST_HALVINGS):
         length = np.diff(t)
         rise = np.maximum(moduli[:, 1:], moduli[:, :-1]) + np.multiply.outer(variance, length**2 / 8)
-        bound = count @ np.log(np.minimum(rise, 1.0)) - gaussian * t[:-1] ** 2 / 2
+        bound = count @ np.log(np.minimum(rise, 1.0)) + log_far(t[:-1], jumps, gaussian)
         (shallow,) = np.nonzero(bound > allowed)
         if not shallow.size:
             return t[:-1].tolist(), t[1:].tolist(), bound.tolist()

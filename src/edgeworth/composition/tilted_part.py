@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from edgeworth.composition.sampled_gaussian import SampledGaussian
 from edgeworth.errors import TooLarge
@@ -38,7 +39,10 @@ _WORTH_A_PRODUCT = 48
 _MOST_SHIFTS = 24
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums
-_STRIPS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.45, 0.85])  # candidates, as shares of theta = pi/2
+_CELLS = np.linspace(0.0, 1.0, 300)
+_PLACES = 60
+_LOW = 200.0  # a frequency, times an angle
+_STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates, as shares of theta = pi/2
 
 
 class Shifted(NamedTuple):
@@ -50,6 +54,27 @@ class Shifted(NamedTuple):
     growth: Array
     fall: Array
     edge: Array
+
+    def log_bound(self, t: Array, weight: Array) -> Array:
+        """At least log |phi| at each t and beyond it."""
+        noise = _BOUND_NOISE + 2 * weight.size * _UNIT  # a dot product adds one after the other
+        sums = np.expm1(np.multiply.outer(-t, self.fall)) @ weight + noise
+        with np.errstate(divide="ignore"):
+            bound = self.growth + np.log1p(np.maximum(sums + self.edge, -1.0))
+        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
+
+
+class Plain(NamedTuple):
+    """What bounds |phi| of a tilt c < 0 by |phi_0|, that of the law not tilted, for several X.
+
+    The density of the tilted law is at least share times that of the other for x <= X, which has rest beyond X:
+    1 - |phi|^2 >= share^2 (1 - |phi_0|^2 - 4 rest).
+    """
+
+    shifted: Shifted
+    weight: Array
+    share: Array
+    rest: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +100,22 @@ class TiltedPart:
     atoms: float = 1.0
     """For other steps |phi(t)| <= atoms + decay/t: the tilted mass of the atoms, and what bounds the rest."""
     decay: float = 0.0
+    alone: bool = False
+    """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
+    plain: Plain | None = None
+    """The bound far out for a tilt c < 0 from the law that is not tilted."""
 
     def log_far_bound(self, t: Array) -> Array:
         """At least log |phi| at each t and beyond it: it only falls with t."""
         if self.shifted is None:
             rest = np.minimum(self.decay / t, 1.0 - self.atoms)
             return np.asarray(np.log(np.minimum(self.atoms + rest, 1.0)))
-        growth, fall, edge = self.shifted
-        noise = _BOUND_NOISE + 2 * self.weight.size * _UNIT  # a dot product adds one after the other
-        sums = np.expm1(np.multiply.outer(-t, fall)) @ self.weight + noise
-        with np.errstate(divide="ignore"):
-            bound = growth + np.log1p(np.maximum(sums + edge, -1.0))
-        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
+        bound = self.shifted.log_bound(t, self.weight)
+        if self.plain is None:
+            return bound
+        gap = -np.expm1(2 * self.plain.shifted.log_bound(t, self.plain.weight))  # 1 - |phi_0|^2
+        gap = np.max(self.plain.share**2 * (gap[:, None] - 4 * self.plain.rest), axis=1)
+        return np.asarray(np.minimum(bound, 0.5 * np.log1p(-np.clip(gap, 0.0, 1 - 1e-12))))
 
     def characteristic(self, t: Array) -> tuple[NDArray[np.complex128], Array]:
         """phi(t) - 1 = -2 sum v sin^2(tL/2) + i sum v sin(tL) with v the weights, and a bound on its error.
@@ -212,30 +241,55 @@ def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[floa
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
     """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
     nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
-    x, h, error = _nodes(step, c, frequency, nats, _window(step, c))
+    x, h, error = _nodes(step, c, frequency, nats, _window(step, c, nats))
     loss, log_density = step.loss(x), step.log_density(x)
     log_weight = math.log(h) + log_density
     exponent = c * loss + log_density
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
     edge = float(weight[0] + weight[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
-    log_moment, log_moment_error = _log_moment(loss, log_weight, c)
-    dropped = (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
+    ends = step.cut_density(x)
+    of_window = _window_noise(step, x, ends)
+    noise = _noise(loss, log_weight, c) + of_window
     posterior = step.posterior(x)
+    shifted = _shifted(step, c, ends, posterior, weight, frequency)
+    if step.is_jump:
+        log_moment = _log_sum(c * loss + log_weight)
+        rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
+        moment = log_moment, rounding * (1 + 1e-9)
+        return TiltedPart(count, loss, weight, noise, *moment, error + 2 * edge, math.inf, shifted, alone=True)
+    null, alternative = (math.exp(log) for log in step.log_dropped)
+    log_moment, log_moment_error = _log_moment(loss, log_weight, c, c * (null - alternative) - null, of_window)
+    dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
     return TiltedPart(
         count,
         loss,
         weight,
-        _noise(loss, log_weight, c),
+        noise,
         log_moment,
         log_moment_error + dropped,
         error + 2 * edge,
         _variation(step, c, posterior, weight, h),
-        _shifted(step, c, x, posterior, weight, frequency),
+        shifted,
+        plain=_plain(step, c, x, loss, frequency, log_moment) if c < 0 else None,
     )
 
 
-def _shifted(step: SampledGaussian, c: float, x: Array, posterior: Array, weight: Array, frequency: float) -> Shifted:
+def _plain(step: SampledGaussian, c: float, x: Array, loss: Array, frequency: float, log_moment: float) -> Plain:
+    """The law that is not tilted, on the same nodes: there the window and the strip are good for it as well."""
+    weight = np.exp(step.log_density(x))
+    weight /= float(np.sum(weight))
+    shifted = _shifted(step, 0.0, step.cut_density(x), step.posterior(x), weight, frequency)
+    every = np.unique(np.linspace(0, x.size - 1, _PLACES).astype(int))
+    kept = math.log1p(-math.exp(step.log_dropped[0]))  # log of the mass that w_0 is normalised by
+    share = np.exp(np.minimum(c * loss[every] + kept - log_moment, 0.0)) * (1 - 1e-9)
+    beyond = log_ndtr(-x[every]) - kept  # P[x > X] at least
+    return Plain(shifted, weight, share, np.asarray(np.exp(beyond) * (1 + 1e-9)))
+
+
+def _shifted(
+    step: SampledGaussian, c: float, ends: Array, posterior: Array, weight: Array, frequency: float
+) -> Shifted:
     """For lines Im x = y from where a normal law would want it at low frequencies up to the end of the strip.
 
     On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
@@ -248,8 +302,10 @@ def _shifted(step: SampledGaussian, c: float, x: Array, posterior: Array, weight
     y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
     theta = step.mu * y
     fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
-    growth = y * y / 2 + min(c, 0.0) * np.log(np.cos(theta / 2))
-    return Shifted(growth, fall, 1.01 * y * float(weight @ step.cut_density(x)))
+    turned = min(c, 0.0) * np.log(np.cos(theta / 2))
+    if step.is_jump:  # its window is moved along as a whole
+        return Shifted(step.strip_factor * y * y / 2 + turned, fall, np.zeros(y.size))
+    return Shifted(y * y / 2 + turned, fall, 1.01 * y * float(weight @ ends))
 
 
 def _nodes(
@@ -276,29 +332,41 @@ def _noise(loss: Array, log_weight: Array, c: float) -> Array:
     return np.asarray(_UNIT * (8 + 4 * np.abs(c * loss) + 3 * np.abs(log_weight)))
 
 
-def _log_moment(loss: Array, log_weight: Array, c: float) -> tuple[float, float]:
-    """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error."""
+def _window_noise(step: SampledGaussian, x: Array, ends: Array) -> Array:
+    """Relative rounding error of chi: a node off by an ulp moves it by its slope, and log Phi is known to 8 ulp."""
+    if step.is_whole:
+        return np.zeros(x.size)
+    return np.asarray(_UNIT * (2 * np.abs(x) * ends + 12 * np.abs(step.log_window(x))))
+
+
+def _log_moment(
+    loss: Array, log_weight: Array, c: float, missing: float = 0.0, extra: Array | float = 0.0
+) -> tuple[float, float]:
+    """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error.
+
+    `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
+    """
     if abs(c) * float(np.max(np.abs(loss))) < 600.0:
         weight = np.exp(log_weight)
         raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss)) * [[1.0], [c]]
-        gain = math.fsum((raised - plain).tolist())
+        gain = math.fsum([missing, *(raised - plain).tolist()])
         # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
-        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight))
+        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
         error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = _log_sum(c * loss + log_weight)
-    worst = float(np.max(_noise(loss, log_weight, c)[c * loss + log_weight > value - NATS]))
+    worst = float(np.max((_noise(loss, log_weight, c) + extra)[c * loss + log_weight > value - NATS]))
     return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
 
 
-def _window(step: SampledGaussian, c: float) -> tuple[float, float]:
-    """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-NATS of their peaks."""
-    far = math.sqrt(2 * (NATS + 10)) + 1
+def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:
+    """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
+    far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
-    x = np.linspace(min(0.0, c * step.mu) - far, min(max(1.0, c) * step.mu, right) + far, 500)
+    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 500)
     loss, log_density = step.loss(x), step.log_density(x)
     exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
-    kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - NATS - 4, axis=0)
+    kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - nats - 4, axis=0)
     first, last = int(np.argmax(kept)), kept.size - 1 - int(np.argmax(kept[::-1]))
     return float(x[max(first - 1, 0)]), max(right + 1.0, float(x[min(last + 1, x.size - 1)]))
 
@@ -306,21 +374,42 @@ def _window(step: SampledGaussian, c: float) -> tuple[float, float]:
 def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
     """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x); for each y."""
     theta = step.mu * y
-    reach = math.sqrt(2 * NATS) + math.sqrt(2 * frequency * float(theta[-1]))
-    x = np.linspace(window[0] - reach, max(window[1], min(c * step.mu, step.falling_from(c))) + reach, 400)
-    gap = float(x[1] - x[0])
-    exponent = c * step.loss(x) + step.log_density(x)
-    posterior = step.posterior(x[1:])
-    rise = frequency * np.minimum(theta[:, None], np.multiply.outer(np.tan(theta), posterior))
+    # A wide strip has to look far: at high frequencies each has its own cells.
+    looking = theta[-1:] if math.isinf(step.cut) or frequency * theta[-1] < _LOW else theta
+    first, last = np.array([_strip_range(step, c, frequency, one, window) for one in looking.tolist()]).T
+    x = first[:, None] + (last - first)[:, None] * _CELLS
+    gap = x[:, 1] - x[:, 0]
+    every = x.ravel()  # its last is its largest: the widest strip looks farthest
+    exponent = (c * step.loss(every) + step.log_density(every)).reshape(x.shape)
+    rise = frequency * np.minimum(theta[:, None], np.tan(theta)[:, None] * step.posterior(x[:, 1:]))
     # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
-    top = float(np.max(exponent))
-    above = np.maximum(exponent[1:], exponent[:-1]) - top + rise
+    top = np.max(exponent, axis=1, keepdims=True)
+    above = np.maximum(exponent[:, 1:], exponent[:, :-1]) - top + rise
     most = np.max(above, axis=1)
-    log_above = most + np.log(np.sum(np.exp(above - most[:, None]), axis=1))
-    log_below = math.log(float(np.sum(np.exp(np.minimum(exponent[1:], exponent[:-1]) - top))))
+    # Exponents that underflow are slow: above they are raised, below left out.
+    log_above = most + np.log(np.sum(np.exp(np.maximum(above - most[:, None], -700.0)), axis=1))
+    below = np.minimum(exponent[:, 1:], exponent[:, :-1]) - top
+    with np.errstate(divide="ignore"):  # too coarse a grid sees nothing, and says inf
+        log_below = np.log(np.sum(np.exp(below, where=below > -700.0, out=np.zeros_like(below)), axis=1))
     bend = gap * gap * step.bend(c) / 4
     turned = -max(0.0, -c) * np.log(np.cos(theta / 2))
     return np.asarray(step.strip_factor * y * y / 2 + turned + log_above - log_below + bend)
+
+
+def _strip_range(
+    step: SampledGaussian, c: float, frequency: float, theta: float, window: tuple[float, float]
+) -> tuple[float, float]:
+    """Ends beyond which w e^rise, rise = |t| min(theta, r tan theta), has less than e^-NATS of its integral."""
+    rise = frequency * math.tan(theta)
+    first = rise * float(step.posterior(np.array([window[0]]))[0])  # left of the window it is at most this
+    left = window[0] - math.sqrt(2 * (NATS + min(first, frequency * theta)))
+    deep = math.sqrt(2 * NATS)
+    right = max(window[1], min(c * step.mu, step.falling_from(c))) + deep + math.sqrt(2 * frequency * theta)
+    if math.isinf(step.cut):
+        return left, right
+    # The rise has a slope of at most t tan(theta) mu r, as if the tilt were that much steeper.
+    far = max(window[1], step.falling_from(max(c, 0.0) + rise))
+    return left, min(right, far + deep, max(far, step.cut) + 14 * step.softness)
 
 
 def _log_sum(exponent: Array) -> float:

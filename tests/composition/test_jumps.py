@@ -1,0 +1,287 @@
+"""Runs sorted by their jumps: the windows, the bounds of one step, the masses, and readings against 300-bit truth."""
+
+import json
+import math
+import runpy
+from itertools import pairwise
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+import edgeworth as ew
+from edgeworth.composition.jump_answers import JumpAnswers, Jumping
+from edgeworth.composition.jumps import applies, sorted_runs
+from edgeworth.composition.line_answers import LineAnswers
+from edgeworth.composition.log_moments import LogMoments
+from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
+from edgeworth.composition.tilted_part import tilt_part
+from edgeworth.errors import Unsupported
+from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
+
+HERE = Path(__file__)
+ROWS = json.loads(HERE.with_name("truth_jumps.json").read_text(encoding="utf-8"))
+LINE = runpy.run_path(str(HERE.with_name("truth_line.py")))
+
+
+def shell(mu, rate, start, cut, softness):
+    return SampledGaussian(SampledLoss(GaussianLoss(mu), rate), mu, rate, cut, start, softness)
+
+
+def total_of(sigma, rate, n):
+    return TotalLoss(((SampledLoss(GaussianLoss(1 / sigma), rate), n),))
+
+
+# --- the windows
+
+soft = st.floats(0.02, 0.15)
+
+
+@given(x=st.floats(-15, 60), first=st.floats(2, 12), width=st.floats(1.4, 5), softness=soft)
+def test_the_windows_add_up_to_one(x, first, width, softness):
+    edges = [-math.inf, first, first + width, first + 2 * width, math.inf]
+    at = np.array([x])
+    windows = [shell(1.0, 0.01, a, b, softness).log_window(at)[0] for a, b in pairwise(edges)]
+    assert abs(math.fsum(map(math.exp, windows)) - 1) < 1e-14 * max(1.0, abs(x) / softness)
+
+
+@given(x=st.floats(-3, 3), y=st.floats(-0.3, 0.3), width=st.floats(1.4, 4), softness=soft)
+def test_a_window_grows_no_faster_than_a_normal_density_off_the_real_line(x, y, width, softness):
+    with mpmath.workdps(60):
+        s = mpmath.mpf(softness)
+
+        def window(z):
+            return mpmath.erfc(-z / s / mpmath.sqrt(2)) / 2 - mpmath.erfc((width - z) / s / mpmath.sqrt(2)) / 2
+
+        most = mpmath.exp((y / s) ** 2 / 2) * window(mpmath.mpf(x))
+        assert abs(window(mpmath.mpc(x, y))) <= most * (1 + mpmath.mpf(10) ** -20) + mpmath.mpf(10) ** -50
+
+
+steps = st.builds(
+    lambda mu, rate, start, width, softness: shell(mu, rate, start, start + width, softness),
+    st.floats(0.05, 4),
+    st.floats(1e-6, 0.03),
+    st.floats(3, 20),
+    st.floats(1.4, 5),
+    soft,
+)
+
+
+@given(step=steps, c=st.floats(-30, 2000), far=st.floats(0, 20))
+def test_beyond_a_shell_the_tilted_density_falls_as_fast_as_stated(step, c, far):
+    x = step.falling_from(c) + far
+    ends = np.array([x, x + 1e-4])
+    exponent = c * step.loss(ends) + step.log_density(ends)
+    least = 1 + max(x - step.cut, 0.0) / (2 * step.softness**2)
+    assert exponent[1] - exponent[0] <= -1e-4 * least + 1e-11 * (1 + float(np.max(np.abs(exponent))))
+
+
+@given(step=steps, c=st.floats(-30, 60), x=st.floats(-12, 30))
+def test_the_bend_of_a_shell_is_bounded(step, c, x):
+    at = x + 1e-3 * np.array([-1.0, 0.0, 1.0])
+    exponent = c * step.loss(at) + step.log_density(at)
+    second = float(np.diff(exponent, 2)[0]) / 1e-6
+    assert abs(second) <= step.bend(c) + 1e-8 * (1 + float(np.max(np.abs(exponent))))
+
+
+# --- one step, against balls
+
+
+def window_moment(step, s):
+    """E_P[chi e^(sL)] as a complex ball."""
+    ctx.prec = 200
+    m, p, c = arb(step.mu), arb(step.rate), float(s.real.mid())
+    scale = arb(step.softness) * arb(2).sqrt()
+
+    def below(edge, x):
+        return 0 if math.isinf(edge) else ((x - arb(edge)) / scale).erfc() / 2  # Phi((edge - x)/s)
+
+    def integrand(x, analytic):
+        inner = 1 - p + p * LINE["log_odds"](m, x).exp()
+        last = 1 if math.isinf(step.cut) else below(step.cut, x)
+        return (s * inner.log(analytic=analytic) - x * x / 2).exp() * (last - below(step.start, x))
+
+    low = -17.0 if math.isinf(step.start) else step.start - 30 * step.softness - 1
+    high = step.cut + 30 * step.softness + 1 if math.isfinite(step.cut) else max(step.start, c * step.mu) + 17
+    edges = [low, *np.arange(math.ceil(low), high).tolist(), high]
+    total = acb(0)
+    for a, b in pairwise(edges):
+        if a < b:
+            total += acb.integral(integrand, acb(a), acb(b), rel_tol=arb(2) ** -90, abs_tol=arb(2) ** -500)
+    return total / (2 * arb.pi()).sqrt()
+
+
+STEPS = [
+    (shell(0.9, 2e-5, 9.8, 11.9, 0.06), 44.8, 250.0),
+    (shell(0.9, 2e-5, 11.9, math.inf, 0.06), 7.1, 180.0),
+    (shell(1.0, 1e-6, 8.5, 10.6, 0.021), 870.0, 2000.0),
+    (shell(2.0, 1e-5, 6.0, 7.5, 0.05), 20.0, 100.0),
+    (shell(0.4, 5e-4, 14.2, 16.9, 0.12), 220.0, 200.0),
+    (shell(0.9, 2e-5, 9.8, 11.9, 0.06), -30.0, 60.0),
+    (shell(1.0, 1e-6, -math.inf, 7.4, 0.023), 3800.0, 3000.0),
+    (shell(1.0, 1e-3, -math.inf, 4.0, 0.1), 30.0, 40.0),
+    (shell(0.9, 2e-5, -math.inf, 9.8, 0.06), -235.0, 200.0),
+]
+
+
+@pytest.mark.parametrize(("step", "c", "t"), STEPS)
+def test_a_windowed_step_is_within_its_stated_errors(step, c, t):
+    part = tilt_part(step, 1, c, t)
+    plain = window_moment(step, acb(c))
+    at = np.array([0.13 * t, 0.5 * t, t])
+    value, error = part.characteristic(at)
+    for frequency, found, bound in zip(at.tolist(), value, error, strict=True):
+        truth = window_moment(step, acb(c, frequency)) / plain - 1
+        assert float(abs(truth - acb(complex(found))).mid()) <= bound
+    tilts = 0.0 if step.is_jump else (abs(c) + abs(c - 1)) * math.exp(-part.log_moment)
+    stated = part.log_moment_error + 2 * part.quadrature * (1 + tilts)
+    assert float(abs(plain.real.log() - arb(part.log_moment)).mid()) <= stated
+    assert stated < 1e-11
+
+
+@pytest.mark.parametrize(("step", "c", "t"), STEPS)
+def test_the_bound_far_out_holds_at_every_frequency_and_only_falls(step, c, t):
+    part = tilt_part(step, 1, c, t)
+    at = np.geomspace(0.2 * t, 8 * t, 6)
+    bounds = part.log_far_bound(at)
+    assert np.all(np.diff(bounds) <= 0)
+    plain = window_moment(step, acb(c))
+    for frequency, bound in zip(at.tolist(), bounds, strict=True):
+        modulus = float(abs(window_moment(step, acb(c, frequency)) / plain).mid())
+        assert modulus <= math.exp(bound)
+
+
+def test_left_of_the_bulk_the_law_that_is_not_tilted_gives_the_better_bound():
+    part = tilt_part(shell(1.0, 1e-6, -math.inf, 8.0, 0.025), 10**6, -2000.0, 8000.0)
+    t = np.array([8000.0])
+    assert part.log_far_bound(t)[0] < 10 * part.shifted.log_bound(t, part.weight)[0]
+    assert 10**6 * part.log_far_bound(t)[0] < -20
+
+
+# --- the sum of the measures
+
+RUNS = [(1.09, 2.1e-5, 2_700_000, -60.0), (1.0, 1e-3, 40, -40.0), (0.5, 1e-5, 100_000, -45.0), (2.0, 1e-3, 3, -30.0)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize(("sigma", "rate", "n", "log_budget"), RUNS)
+def test_the_measures_and_what_was_dropped_make_up_the_whole_law(sigma, rate, n, log_budget, most):
+    runs = sorted_runs(total_of(sigma, rate, n), log_budget, most)
+    for side, tilt in enumerate((0.0, 1.0)):
+        masses = [math.exp(LogMoments(term)(np.array([tilt]))[0, 0]) for term in runs.terms]
+        assert abs(math.fsum(masses) - 1) <= 1e-9 + runs.dropped[side]
+        assert math.fsum(masses[1:]) <= runs.jumping[side] * (1 + 1e-8)
+    assert runs.dropped[1] <= math.exp(log_budget) * len(runs.terms)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize(("sigma", "rate", "n", "log_budget"), RUNS)
+def test_runs_with_too_many_jumps_weigh_no_more_than_is_stated(sigma, rate, n, log_budget, most):
+    runs = sorted_runs(total_of(sigma, rate, n), log_budget, most)
+    bulk = runs.terms[0].others[0][0]
+    with mpmath.workdps(60):
+        wide = mpmath.sqrt(1 + mpmath.mpf(bulk.softness) ** 2)
+        null = mpmath.ncdf(-bulk.cut / wide)
+        shifted = mpmath.ncdf((mpmath.mpf(bulk.mu) - bulk.cut) / wide)
+        for side, far in enumerate((null, (1 - mpmath.mpf(rate)) * null + rate * shifted)):
+            few = mpmath.fsum(mpmath.binomial(n, k) * far**k * (1 - far) ** (n - k) for k in range(most + 1))
+            assert 1 - few <= runs.dropped[side]
+
+
+@pytest.mark.parametrize("c", [-20.0, 0.3, 5.0])
+def test_the_moments_of_the_measures_add_up(c):
+    total = total_of(1.0, 1e-3, 40)
+    runs = sorted_runs(total, -60.0, 3)
+    whole = LogMoments(Steps.of(total))(np.array([c]))[0, 0]
+    terms = [LogMoments(term)(np.array([c]))[0, 0] for term in runs.terms]
+    assert np.logaddexp.reduce(terms) == pytest.approx(whole, rel=1e-9, abs=1e-10)
+
+
+def test_jumps_of_different_parts_are_told_apart():
+    one, other = (SampledLoss(GaussianLoss(1.0), rate) for rate in (1e-4, 1e-3))
+    total = TotalLoss(((one, 500), (LaplaceLoss(0.1), 2), (other, 100)))
+    runs = sorted_runs(total, -50.0, 2)
+    assert all(sum(n for _, n in term.others) == 602 for term in runs.terms)
+    for tilt in (0.0, 1.0):
+        masses = [math.exp(LogMoments(term)(np.array([tilt]))[0, 0]) for term in runs.terms]
+        assert math.fsum(masses) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_where_jumps_are_not_told_apart():
+    assert not applies(total_of(1.0, 0.1, 100))
+    assert not applies(total_of(1.0, 1e-3, 1))
+    assert not applies(TotalLoss(((LaplaceLoss(1.0), 5),)))
+    assert applies(total_of(1.0, 1e-3, 100))
+    with pytest.raises(Unsupported, match="the jumps of this composition are part of its bulk"):
+        sorted_runs(total_of(1.0, 0.02, 2), -0.5, 3)
+
+
+# --- readings
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row["case"])))
+def test_delta_contains_the_truth_and_is_narrow(row):
+    sigma, rate, n, epsilon = row["case"]
+    truth = float(row["delta"])
+    ends = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n, direction="forward").delta(epsilon)
+    assert ends.lower <= truth <= ends.upper
+    assert ends.upper - ends.lower <= 1e-9 * truth
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("row", ROWS[:4], ids=lambda row: "-".join(map(str, row["case"])))
+def test_every_number_of_jumps_contains_the_truth(row, most):
+    sigma, rate, n, epsilon = row["case"]
+    truth = float(row["delta"])
+    level = math.ceil((25 - math.log(truth)) / 10)
+    ends = JumpAnswers(total_of(sigma, rate, n), level, most).delta("forward", np.array([epsilon]))
+    assert ends.lower[0] <= truth <= ends.upper[0]
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 0.01, 3000), (2.0, 0.02, 500)])
+def test_all_six_readings_agree_with_the_whole_line(sigma, rate, n):
+    total = total_of(sigma, rate, n)
+    whole, sorted_ = LineAnswers(total, 0), JumpAnswers(total, 6, 2)
+    t = whole.integrals.middle + whole.integrals.spread * np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
+    for kind in ("delta", "reverse", "alpha", "acceptance", "beta", "power"):
+        one, other = whole._read(kind, t), sorted_._read(kind, t)
+        assert np.all(np.maximum(one.lower, other.lower) <= np.minimum(one.upper, other.upper))
+        assert np.all(other.upper - other.lower <= 1e-8 * other.upper + 2 * math.exp(-60))
+
+
+WIDE = [(2.5, 4.9e-4, 13_500, 1e-9), (1.2, 6e-5, 300_000, 1e-9), (1.0, 1e-6, 10**6, 1e-6), (0.5, 1e-5, 10**5, 1e-6)]
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "width"), WIDE)
+def test_epsilon_is_narrow_monotone_and_without_jumps_where_the_law_splits_in_two(sigma, rate, n, width):
+    delta = 10.0 ** -np.arange(6, 31, 6.0)
+    epsilon = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n).epsilon(delta)
+    assert np.all(epsilon.upper - epsilon.lower <= width * epsilon.upper)
+    assert np.all(np.diff(epsilon.value) > 0)
+
+
+def test_the_trade_off_function_at_a_tiny_rate_is_narrow_in_both_directions():
+    alpha = np.array([1e-10, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
+    mechanism = ew.PoissonSampled(ew.Gaussian(1.0), rate=1e-6) ** 10**6
+    for direction in ("forward", "backward", "both"):
+        f = ew.account(mechanism, direction=direction).tradeoff(alpha)
+        assert np.all(f.upper - f.lower <= 1e-6 * f.upper)
+        assert np.all(f.upper <= np.nextafter(1 - alpha, 2.0))
+
+
+def test_asking_in_company_gives_the_same_bits():
+    mechanism = ew.PoissonSampled(ew.Gaussian(1.09), rate=2.1e-5) ** 2_700_000
+    alone = ew.account(mechanism).epsilon(1e-20)
+    together = ew.account(mechanism).epsilon(np.array([1e-22, 1e-20, 1e-30]))
+    assert (alone.lower, alone.upper) == (together.lower[1], together.upper[1])
+
+
+def test_more_jumps_are_followed_only_until_the_bracket_is_narrow():
+    jumping = Jumping(total_of(1.09, 2.1e-5, 2_700_000))
+    ends = jumping.ask(np.array([8]), lambda answers, _: answers.epsilon("forward", np.array([1e-20])), 1e-9)
+    assert list(jumping._made) == [(8, 1)]
+    assert ends.upper[0] - ends.lower[0] <= 1e-9 * ends.upper[0]
