@@ -16,6 +16,8 @@ PEERS := .bench-venv/ready
 INTEGRATIONS := .venv/integrations-ready
 OLDEST := .oldest-venv/ready
 TORCH := torch==2.13.0  # first and exactly this one, which has a CPU build: others bring gigabytes for graphics cards
+# Two workers share two cores: threads of the linear algebra would only wait for each other.
+TEST := OPENBLAS_NUM_THREADS=1
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -37,7 +39,7 @@ demo: $(READY)
 
 test: lint
 	@echo "== tests"
-	@$(BIN)/pytest --quiet
+	@$(TEST) $(BIN)/pytest --quiet
 
 lint: $(READY)
 	@echo "== style"
@@ -55,7 +57,7 @@ $(INTEGRATIONS): $(READY)
 
 test-integrations: $(INTEGRATIONS)
 	@echo "== adapters, examples, notebook"
-	@$(BIN)/pytest --quiet tests/integrations src/edgeworth/integrations
+	@$(TEST) $(BIN)/pytest --quiet tests/integrations src/edgeworth/integrations
 
 tour: $(INTEGRATIONS)
 	@$(BIN)/jupyter-execute --inplace examples/tour.ipynb
@@ -70,7 +72,7 @@ $(OLDEST): pyproject.toml tests/integrations/oldest.txt
 
 test-integrations-oldest: $(OLDEST)
 	@echo "== the same with the oldest supported releases"
-	@.oldest-venv/bin/pytest --quiet tests/integrations src/edgeworth/integrations
+	@$(TEST) .oldest-venv/bin/pytest --quiet tests/integrations src/edgeworth/integrations
 
 $(PEERS): pyproject.toml benchmarks/requirements.txt
 	@echo "Making .bench-venv and installing the other accountants into it (first time only, some minutes)"
