@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import fourier
-from edgeworth.composition.fourier_answers import Tails, first_point
+from edgeworth.composition.fourier_answers import first_point
 from edgeworth.composition.fourier_line import _first_negligible, _kernel, _pairs
+from edgeworth.composition.fourier_tails import Tails
 from edgeworth.composition.lattice_sum import lattice_sum
 from edgeworth.composition.tilted_part import tilt_nodes
 from edgeworth.errors import Unsupported
