@@ -5,6 +5,10 @@
 
 The program knows nothing of the accountant but that it is a dp_accounting.PrivacyAccountant. Whoever has such a program
 changes one word in it, as at the end of this file.
+
+JAX Privacy asks a `DpAccountantConfig` for its accountant, and what ran in TensorFlow Privacy is an event that any
+accountant takes: both get this class where they would get PLDAccountant. The lines are in
+docs/integrations/dp_accounting.md.
 """
 
 import time
