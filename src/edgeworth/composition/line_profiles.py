@@ -188,16 +188,16 @@ class LineProfiles:
     def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
         """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
         dropped, n = self.steps.dropped[kind in UNDER_Q], eps.size
-        start, room = np.concatenate([eps, eps]), np.concatenate([-margin, margin])
+        room = np.concatenate([-margin, margin])
+        start = np.concatenate([eps, eps])
         for _ in range(MOST_WIDENINGS):
             tried = np.maximum(start + room, 0.0)
             ends = rung.ends(kind, sign * tried)
             below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
             above = ends.upper[n:] + dropped <= delta
-            good = np.concatenate([below, above])
-            if good.all():
-                break
-            room = np.where(good, room, 4 * room)
+            if below.all() and above.all():
+                return Ends(tried[:n], tried[n:])
+            room = np.where(np.concatenate([below, above]), room, 4 * room)
         return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))
 
     def _halved(self, direction: Direction, delta: float, lower: float, upper: float) -> tuple[float, float]:

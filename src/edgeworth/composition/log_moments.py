@@ -23,7 +23,7 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 40.0  # of the nodes, in units of 1/std; every further set reaches twice as far
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -61,7 +61,8 @@ class LogMoments:
         nodes = self._reaching(tilt)
         log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
         if nodes.size.size == 1:
-            return np.asarray(log + self._count[0] * _log_whole(*_weights(tilt, nodes), nodes))
+            top, weight = _weights(tilt, nodes)
+            return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
 
     def _reaching(self, tilt: Array) -> _Nodes:
@@ -124,9 +125,9 @@ def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:
     return top, np.exp(weight, out=weight)
 
 
-def _log_whole(top: Array, weight: Array, nodes: _Nodes) -> Array:
-    """Log of the sum of the weights; inf where the nodes do not reach."""
-    log = top + np.log(np.add.reduce(weight, axis=1))
+def _log_whole(top: Array, weight: Array, whole: Array, nodes: _Nodes) -> Array:
+    """Log of the whole of the weights; inf where the nodes do not reach."""
+    log = top + np.log(whole)
     if nodes.open[0]:
         log[np.maximum(weight[:, 0], weight[:, -1]) > _END] = math.inf
     return np.asarray(log)
@@ -135,9 +136,8 @@ def _log_whole(top: Array, weight: Array, nodes: _Nodes) -> Array:
 def _one_part(tilt: Array, nodes: _Nodes) -> Array:
     """Rows K, K', K'' of one step."""
     top, weight = _weights(tilt, nodes)
-    rows = np.empty((tilt.size, 3))
-    rows[:, 0] = _log_whole(top, weight, nodes)
-    whole = np.add.reduce(weight, axis=1)
+    whole, rows = np.add.reduce(weight, axis=1), np.empty((tilt.size, 3))
+    rows[:, 0] = _log_whole(top, weight, whole, nodes)
     mean = rows[:, 1] = np.add.reduce(weight * nodes.loss, axis=1) / whole
     weight *= np.square(nodes.loss - mean[:, None])
     rows[:, 2] = np.add.reduce(weight, axis=1) / whole

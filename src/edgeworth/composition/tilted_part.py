@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from edgeworth.composition.sampled_gaussian import SampledGaussian
+from edgeworth.composition.waves import wave_less_one
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss
 from edgeworth.losses.moments import excess
@@ -39,7 +40,7 @@ _WORTH_A_PRODUCT = 48
 _MOST_SHIFTS = 24
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums
-_CELLS = np.linspace(0.0, 1.0, 300)
+_CELLS = np.linspace(0.0, 1.0, 150)
 _PLACES = 60
 _LOW = 200.0  # a frequency, times an angle
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates, as shares of theta = pi/2
@@ -167,23 +168,13 @@ class TiltedPart:
         return float(self.weight @ (self.loss - mean) ** 2)
 
 
-def _wave(angle: Array) -> NDArray[np.complex128]:
-    """e^(i angle) - 1, accurate where it is small."""
-    half = 0.5 * angle
-    sine = np.sin(half)
-    wave = np.empty(angle.shape, dtype=complex)
-    wave.real = -2 * sine * sine
-    wave.imag = 2 * sine * np.cos(half)
-    return wave
-
-
 def _waves_at_multiples(angle: Array, count: int) -> NDArray[np.complex128]:
-    """e^(ij angle) - 1 for j = 0, …, count - 1: sines and cosines of one angle, then sums of angles.
+    """e^(ij angle) - 1 for j = 0, …, count - 1: one angle, then sums of angles.
 
     With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
     """
     waves = np.zeros((count, angle.size), dtype=complex)
-    waves[1] = _wave(angle)
+    waves[1] = wave_less_one(angle)
     done = 2
     while done < count:
         half, rows = waves[done // 2], min(done, count - done)
@@ -200,7 +191,7 @@ def _waves(loss: Array, weight: Array, t: Array) -> NDArray[np.complex128]:
     block = max(1, _LARGEST_BLOCK // loss.size)
     for start in range(0, t.size, block):
         part = slice(start, start + block)
-        values[part] = np.sum(weight * _wave(np.multiply.outer(t[part], loss)), axis=1)
+        values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
     return values
 
 
@@ -363,7 +354,7 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
     """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
     far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
-    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 500)
+    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 200)
     loss, log_density = step.loss(x), step.log_density(x)
     exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
     kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - nats - 4, axis=0)
