@@ -217,3 +217,22 @@ def test_no_formula_is_said_to_be_missing(mechanism):
         match=r'^method="closed-form" has no formula for this composition; use method="auto", which falls back',
     ):
         ew.account(mechanism, method="closed-form")
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-20, 7.95e-89])
+def test_one_sample_with_a_record_replaced_is_the_mixture_symmetrised(delta):
+    """For eps >= 0 its profile is that of the sampled step, p delta(log(1 + (e^eps - 1)/p))."""
+    sigma, rate = 0.49528, 0.0031338149703526337
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate, adjacency="replace"))
+    assert account.certificate.method == "closed-form"
+    with mp.workdps(60):
+        mu, p = 1 / mpf(sigma), mpf(rate)
+
+        def profile(epsilon):
+            inner = mp.log1p(mp.expm1(mpf(epsilon)) / p)
+            return p * (mp.ncdf(-inner / mu + mu / 2) - mp.exp(inner) * mp.ncdf(-inner / mu - mu / 2))
+
+        found = account.epsilon(delta)
+        assert found.upper <= found.lower * (1 + 1e-9) or found.upper == 0.0
+        assert profile(found.lower) >= delta or found.lower == 0.0
+        assert profile(found.upper) <= delta

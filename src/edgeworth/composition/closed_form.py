@@ -6,6 +6,7 @@
 | Gaussian steps, any number and mix               | G_mu, mu^2 = sum of mu_i^2                           |
 | one Laplace, randomized response, (eps, delta)   | its own formula                                      |
 | one Poisson sample of any of these               | rate * f + (1 - rate) * Id                           |
+| one sample of these, a record replaced           | the same, symmetrised                                |
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from edgeworth.curves import (
     TradeOff,
 )
 from edgeworth.errors import Unsupported
-from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss, TotalLoss
+from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss, TotalLoss
 
 __all__ = ["compose", "exists"]
 
@@ -71,7 +72,9 @@ def _shift(total: TotalLoss) -> float:
     farthest = max(abs(end) for end in total.support)
     if not math.isfinite(farthest):
         return 0.0
-    moved = [1 - math.log(loss.rate) if isinstance(loss, SampledLoss) else 0.0 for loss, _ in total.parts]
+    moved = [
+        1 - math.log(loss.rate) if isinstance(loss, SampledLoss | ReplacedLoss) else 0.0 for loss, _ in total.parts
+    ]
     return _ULPS * (farthest + sum(moved)) if any(loss.is_rounded for loss, _ in total.parts) else 0.0
 
 
@@ -101,3 +104,9 @@ def _(loss: BinaryLoss) -> TradeOff | None:
 def _(loss: SampledLoss) -> TradeOff | None:
     base = one_step(loss.base)
     return None if base is None else base.subsample(loss.rate)
+
+
+@one_step.register
+def _(loss: ReplacedLoss) -> TradeOff | None:
+    base = one_step(loss.base)
+    return None if base is None else base.subsample(loss.rate).symmetrise()
