@@ -70,9 +70,9 @@ class JumpAnswers(LineAnswers):
         slack = _ROUNDING * (len(self._terms) + 1)
         return Ends(lower * (1 - slack), upper * (1 + slack))
 
-    def _backward_ceiling(self, epsilon: Array) -> Array:
+    def _backward_ceiling(self, epsilon: Array, *, fine: bool = False) -> Array:
         """That of the bulk, and all runs that jump."""
-        return super()._backward_ceiling(epsilon) + self._jumping[0]
+        return super()._backward_ceiling(epsilon, fine=fine) + self._jumping[0]
 
     def _solve(self, direction: Direction, delta: Array) -> Ends:
         kind: Kind = "delta" if direction == "forward" else "reverse"
