@@ -115,20 +115,20 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
     answers: Answers
     if name == "contour" and lattice.applies(total):
-        answers = Combined(_backed(contour.prepared(total), total), lambda: lattice.prepared(total))
+        answers = Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified:
         answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
         if contour.answers_tails(total):  # epsilon and delta to all digits, where f would take too long
-            tails = Combined(_backed(contour.prepared(total), total), lambda: lattice.prepared(total))
-            answers = ByReading(tails, answers)
+            answers = ByReading(Combined(contour.prepared(total), lambda: _on_lattice(total)), answers)
             note = f"epsilon and delta by the line integral, narrowed by the lattice; of f, {note}"
     elif name == "fourier":
-        answers = Combined(_backed(fourier.prepared(total), total), lambda: _after_fourier(total))
+        answers = Combined(fourier.prepared(total), lambda: _after_moments(total, lambda: _after_fourier(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"
     elif name in ("contour", "recursion") and total.is_exact and not nothing_ran(total):
-        answers = _backed(contour.prepared(total) if name == "contour" else _by_recursion(total), total)
+        first = contour.prepared(total) if name == "contour" else _by_recursion(total)
+        answers = Combined(first, lambda: moment_answers.prepared(total))
         note = "readings left wider than 1e-6 are narrowed by moments of tilted laws"
     else:
         return composed
@@ -136,16 +136,16 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     return answered(answers, total, certificate)
 
 
-def _backed(answers: Answers, total: TotalLoss) -> Answers:
-    """The same answers, with what they leave wide narrowed by tilted moments, which are known for every total."""
-    return Combined(answers, lambda: moment_answers.prepared(total))
+def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
+    """Tilted moments, which answer every total in milliseconds, and what follows where they are wide."""
+    return Combined(moment_answers.prepared(total), following)
 
 
 def _on_lattice(total: TotalLoss) -> Answers:
-    """The lattice, after the tilted moments where it is not exact: they take milliseconds, and it takes seconds."""
+    """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
     if lattice.prepared(total).exact:
-        return _backed(lattice.prepared(total), total)
-    return Combined(moment_answers.prepared(total), lambda: lattice.prepared(total))
+        return Combined(lattice.prepared(total), lambda: moment_answers.prepared(total))
+    return _after_moments(total, lambda: lattice.prepared(total))
 
 
 def _by_recursion(total: TotalLoss) -> Answers:
