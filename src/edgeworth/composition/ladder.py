@@ -43,12 +43,15 @@ class Ladder:
         self.side, self._moments = side, moments
         self.outward = -1.0 if side == "left" else 1.0
         closest = _CLOSEST * moments.width
+        pole = 1.0 if side == "right" else 0.0
+        mean = moments.mean_under_q if side == "right" else moments.mean_under_p
+        self._start: _Row = (pole, moments.log_mass[pole], mean, moments.spread**2)
         self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
         self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
-            first, variance = {"left": -closest, "middle": closest, "right": 1 + closest}[side], moments.spread**2
+            first, variance = self._start[0] + self.outward * closest, moments.spread**2
             self._extend([first, *self._ahead(first, variance)], variance)
 
     @property
@@ -64,7 +67,7 @@ class Ladder:
             return False
         c, k, mean, variance = self._rows[-1]
         tilts = self._ahead(c, variance)
-        deep = self.side != "middle" and (c - (self.side == "right")) * mean - k > _DEEPEST
+        deep = self.side != "middle" and (c - self._start[0]) * mean - k > _DEEPEST
         shrunk = variance * self._moments.width**2 < _SHRUNK
         self.ended = deep or shrunk or not tilts or len(self._rows) > _MOST_RUNGS
         if not self.ended:
@@ -93,7 +96,7 @@ class Ladder:
         """
         before = len(self._rows)
         for row in self._rows_at(tilts):
-            if self._rows and not self._rise(row) < _FARTHEST:
+            if not self._rise(row) < _FARTHEST:
                 if len(self._rows) == before:
                     self._approach(row)
                 return
@@ -103,7 +106,7 @@ class Ladder:
 
     def _approach(self, row: _Row) -> None:
         """One rung so near that the integrand does not lose too much; none where the nodes do not reach."""
-        last = self._rows[-1][0]
+        last = self._last[0]
         for _ in range(_MOST_HALVINGS):
             rise = self._rise(row)
             if rise < _FARTHEST or not math.isfinite(rise) or abs(row[0] - last) < 1e-9 * abs(row[0]):
@@ -117,9 +120,14 @@ class Ladder:
     def _rows_at(self, tilts: list[float]) -> list[_Row]:
         return [(c, *row) for c, row in zip(tilts, self._moments(np.array(tilts)).tolist(), strict=True)]
 
+    @property
+    def _last(self) -> _Row:
+        """The last rung, or the pole from which the ladder starts."""
+        return self._rows[-1] if self._rows else self._start
+
     def _rise(self, row: _Row) -> float:
         """How far K lies above its tangent at the last rung."""
-        c, k, mean, _ = self._rows[-1]
+        c, k, mean, _ = self._last
         return row[1] - k - (row[0] - c) * mean
 
     def reach(self, threshold: float) -> None:

@@ -6,24 +6,25 @@ larger than 1e17, so nothing overflows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeworth.losses.law import Array
-
 __all__ = ["wave_less_one"]
 
 
-def wave_less_one(angle: Array) -> NDArray[np.complex128]:
-    """e^(i angle) - 1, accurate where it is small.
+def wave_less_one(angle: NDArray[Any]) -> NDArray[np.complex128]:
+    """e^(i angle) - 1, accurate where it is small; an angle above the real line makes a wave that fades.
 
     >>> print(wave_less_one(np.array([1e-9, np.pi])).real)
     [-5.e-19 -2.e+00]
     """
+    if np.iscomplexobj(angle):
+        turn = wave_less_one(angle.real)
+        return np.asarray(np.expm1(-angle.imag) * (1 + turn) + turn)
     tangent = np.tan(0.5 * angle)
     sine = 2 * tangent / (1 + tangent * tangent)
     made = np.empty(angle.shape, dtype=complex)
