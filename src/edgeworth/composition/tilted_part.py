@@ -39,6 +39,7 @@ _WORTH_A_PRODUCT = 48
 _MOST_SHIFTS = 24
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums
+_DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
 _CELLS = np.linspace(0.0, 1.0, 300)
 _PLACES = 60
 _LOW = 200.0  # a frequency, times an angle
@@ -48,15 +49,20 @@ _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates,
 class Shifted(NamedTuple):
     """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(-tA) + edge).
 
-    A is Im L(x + iy) at every node, a row for each y; v the weights.
+    A is Im L(x + iy) at every node, a row for each y; v the weights. Of a jump v are at least the masses of the cells
+    right of the nodes: their sum is an upper bound to all its digits, however small.
     """
 
     growth: Array
     fall: Array
     edge: Array
+    masses: Array | None = None
 
     def log_bound(self, t: Array, weight: Array) -> Array:
         """At least log |phi| at each t and beyond it."""
+        if self.masses is not None:
+            sums = np.exp(np.maximum(np.multiply.outer(-t, self.fall), -_DEEPEST)) @ self.masses + self.edge
+            return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
         noise = _BOUND_NOISE + 2 * weight.size * _UNIT  # a dot product adds one after the other
         sums = np.expm1(np.multiply.outer(-t, self.fall)) @ weight + noise
         with np.errstate(divide="ignore"):
@@ -254,6 +260,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     posterior = step.posterior(x)
     shifted = _shifted(step, c, ends, posterior, weight, frequency)
     if step.is_jump:
+        shifted = _bounded(shifted, weight, h, step.bend(c))
         log_moment = _log_sum(c * loss + log_weight)
         rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
         moment = log_moment, rounding * (1 + 1e-9)
@@ -308,6 +315,12 @@ def _shifted(
     return Shifted(y * y / 2 + turned, fall, 1.01 * y * float(weight @ ends))
 
 
+def _bounded(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
+    """The same with at least the mass of each cell at its left end, where e^(-tA) is largest; beyond the ends, v/h."""
+    masses = np.append(np.maximum(weight[1:], weight[:-1]) * math.exp(h * h * bend / 8), weight[-1] / h)
+    return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
+
+
 def _nodes(
     step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]
 ) -> tuple[Array, float, float]:
@@ -346,9 +359,11 @@ def _log_moment(
 
     `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
     """
-    if abs(c) * float(np.max(np.abs(loss))) < 600.0:
+    if float(np.max(c * loss + log_weight)) < 600.0 and float(np.max(loss)) < 600.0:
         weight = np.exp(log_weight)
-        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss)) * [[1.0], [c]]
+        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss).clip(max=600.0)) * [[1.0], [c]]
+        steep = c * loss > 600.0  # there e^(cL) overflows, and all else is below its ulps
+        raised[steep] = np.exp(c * loss[steep] + log_weight[steep])
         gain = math.fsum([missing, *(raised - plain).tolist()])
         # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
         noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
