@@ -11,8 +11,9 @@ from flint import arb
 
 from edgeworth.composition.integrals import _SHAPES, Integrals, Rung
 from edgeworth.composition.line import Line
+from edgeworth.composition.raised import raised
 from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
-from edgeworth.composition.tilted_part import NATS, _nodes, _window, tilt_part
+from edgeworth.composition.tilted_part import NATS, _nodes, _spacing, _window, tilt_part
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 TRUTH = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))
@@ -87,12 +88,57 @@ def test_the_log_moment_is_within_its_stated_error_where_the_noise_is_small(mu, 
 def test_a_coarse_quadrature_states_its_coarseness(mu, rate, c, nats, cut):
     step = sampled(mu, rate, cut)
     for t in (0.5, 7.0, 90.0):
-        x, _, error = _nodes(step, c, t, nats, _window(step, c))
+        window = _window(step, c)
+        x = _nodes(_spacing(step, c, t, nats, window), window)
         exponent = c * step.loss(x) + step.log_density(x)
         weight = np.exp(exponent - np.max(exponent))
         phi = np.sum(weight * np.expm1(1j * t * step.loss(x))) / np.sum(weight)
         truth = characteristic(mu, rate, c, t, None if math.isinf(cut) else cut)[0]
-        assert distance(truth, complex(phi)) <= error
+        assert distance(truth, complex(phi)) <= 4.2 * math.exp(-nats)
+
+
+RAISED = [
+    (log_uniform(RNG, 0.01, 3.4), log_uniform(RNG, 1e-6, 0.999), float(RNG.uniform(-20, 20)), log_uniform(RNG, 1, 1e5))
+    for _ in range(16)
+]
+
+
+@pytest.mark.parametrize("cut", [None, 9.5])
+@pytest.mark.parametrize(("mu", "rate", "c", "t"), [*RAISED, (1.0, 1 - 1e-9, 2.0, 30.0), (3.3, 0.01, -60.0, 300.0)])
+def test_above_the_real_line_some_hundred_nodes_are_good_for_every_frequency(mu, rate, c, t, cut):
+    """By direct sums and by products of waves."""
+    part = tilt_part(sampled(mu, rate, cut or math.inf), 1, c, 1e9)
+    assert part.raised is not None
+    assert part.points < 2500
+    value, error = part.characteristic(np.array([t]))
+    truth, log_moment = characteristic(mu, rate, c, t, cut, height=0.3 / max(mu, 1))
+    assert distance(truth, complex(value[0])) <= error[0]
+    found, stated = off(log_moment, part, c)
+    assert found <= stated
+    grid, errors = part.on_even_grid(t / 90, 100)
+    assert distance(truth, complex(grid[90])) <= errors[90]
+    assert errors[90] < 1e-9
+
+
+@pytest.mark.parametrize("cut", [None, 5.0])
+@pytest.mark.parametrize("nats", [5.0, 12.0, 20.0])
+@pytest.mark.parametrize(("mu", "rate", "c"), [(1.0, 0.01, 3.0), (0.3, 0.2, -2.0), (2.5, 0.001, 1.2)])
+def test_a_coarse_quadrature_above_the_real_line_states_its_coarseness(mu, rate, c, nats, cut):
+    step = sampled(mu, rate, cut or math.inf)
+    nodes = raised(step, c, nats, _window(step, c))
+    for t in (0.5, 7.0, 90.0):
+        phi = np.sum(nodes.weight * np.expm1(1j * t * nodes.loss))
+        assert distance(characteristic(mu, rate, c, t, cut)[0], complex(phi)) <= nodes.quadrature < 5 * math.exp(-nats)
+
+
+def test_sizes_above_the_real_line_are_no_smaller_than_the_weights():
+    for mu, rate, c, _ in RAISED:
+        for cut in (math.inf, 9.5):
+            step = sampled(mu, rate, cut)
+            nodes = raised(step, c, NATS, _window(step, c))
+            assert np.all(np.abs(nodes.weight) <= nodes.size)
+            assert np.all(nodes.loss.imag > 0)
+            assert np.sum(nodes.size) < 3
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
@@ -251,3 +297,12 @@ def test_the_sum_over_prepared_terms_is_the_sum_over_the_integrand(scale, times)
             terms[0] /= 2
             truth = mpmath.exp(front) * mpmath.fsum(terms).real * line.h / mpmath.pi
             assert abs(truth - mpmath.mpf(float(found))) <= stated
+
+
+def test_a_long_line_is_read_some_thresholds_at_a_time(monkeypatch):
+    """In blocks or at once, to the bit."""
+    line = gaussian_rung("delta", 0.7).line
+    x, front = np.linspace(-1, 1, 40), np.ones(40)
+    at_once = line.values(front, x, (0.0, 1.0), ())
+    monkeypatch.setattr("edgeworth.composition.line._LARGEST_BLOCK", 1000)
+    assert np.array_equal(at_once, line.values(front, x, (0.0, 1.0), ()))

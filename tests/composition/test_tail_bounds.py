@@ -55,11 +55,13 @@ def test_every_shifted_line_is_a_bound(mu, rate, c, cut):
     """Each height Im x = y alone, not only the best."""
     t = frequencies(mu, rate, c, cut, 4)
     part = tilt_part(sampled(mu, rate, cut), 1, c, float(t[1]))
-    growth, fall, edge = part.shifted
+    growth, fall, rise, edge = part.shifted[:4]
     assert np.all(np.diff(fall, axis=1) >= 0)  # A increases with x
     assert np.all((fall > 0) & (fall < math.pi))
+    assert (rise is None) == (c >= 0)
+    rise = 0.0 if rise is None else rise
     for at in t:
-        rows = growth + np.log(np.exp(-at * fall) @ part.weight + edge + 1e-13)
+        rows = growth + np.log(np.exp(rise - at * fall) @ part.weight + edge)
         assert math.log(modulus(mu, rate, c, float(at), cut)) <= np.min(rows)
 
 
@@ -78,28 +80,28 @@ def test_the_sums_on_shifted_lines_are_as_exact_as_the_weights(mu, rate, c, cut)
     step = sampled(mu, rate, cut)
     t = frequencies(mu, rate, c, cut, 5)
     part = tilt_part(step, 1, c, float(t[2]))
-    growth, fall, _ = part.shifted
+    growth, fall, rise, edge = part.shifted[:4]
     x = np.arange(-14.0, max(c, 1.0) * mu + 14.0, 0.002)
     exponent = c * step.loss(x) + step.log_density(x)
     weight = np.exp(exponent - np.max(exponent))
     weight /= np.sum(weight)
     posterior = step.posterior(x)
-    for row, grown in zip(fall, growth, strict=True):
-        height = _height(step.mu, c, float(grown))
-        turned = np.angle(1 - posterior + posterior * np.exp(1j * step.mu * height))
+    for number, (row, grown) in enumerate(zip(fall, growth, strict=True)):
+        turned = 1 - posterior + posterior * np.exp(1j * step.mu * math.sqrt(2 * grown))
+        up, dense_up = (0.0, 0.0) if rise is None else (rise[number], c * np.log(np.abs(turned)))
         for at in t:
-            coarse, dense = np.expm1(-at * row) @ part.weight, np.expm1(-at * turned) @ weight
-            assert abs(coarse - dense) <= 1e-14 + 2 * (part.weight.size + 60) * 2.0**-53 + 1e-10 * abs(dense)
+            coarse, dense = np.expm1(up - at * row) @ part.weight, np.expm1(dense_up - at * np.angle(turned)) @ weight
+            assert abs(coarse - dense) <= edge[number] + 1e-10 * abs(dense)
 
 
-def _height(mu, c, grown):
-    """The y whose growth y^2/2 + min(c, 0) log cos(mu y/2) this is."""
-    low, high = 0.0, 0.999 * math.pi / mu
-    for _ in range(100):
-        middle = (low + high) / 2
-        less = middle * middle / 2 + min(c, 0.0) * math.log(math.cos(mu * middle / 2)) < grown
-        low, high = (middle, high) if less else (low, middle)
-    return high
+@pytest.mark.parametrize(("mu", "rate", "c"), [(3.3, 0.01, -13.0), (1.0, 0.2, -40.0), (0.5, 0.01, -300.0)])
+def test_the_bound_far_out_is_nearly_the_modulus_for_negative_tilts_too(mu, rate, c):
+    deviation = math.sqrt(tilt_part(sampled(mu, rate), 1, c, 1.0).variance())
+    t = np.geomspace(3 / deviation, 300 / deviation, 4)
+    bounds = tilt_part(sampled(mu, rate), 1, c, float(t[-1])).log_far_bound(t)
+    for at, bound in zip(t, bounds, strict=True):
+        truth = math.log(modulus(mu, rate, c, float(at), height=0.3 / max(mu, 1.0)))
+        assert truth <= bound <= 0.5 * truth
 
 
 @pytest.mark.parametrize(("mu", "rate", "c", "cut"), CASES)

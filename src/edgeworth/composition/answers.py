@@ -8,6 +8,7 @@ dropped depends on how deep the reading is.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from edgeworth.composition.answered import Direction, Ends, is_wide
 from edgeworth.composition.jump_answers import Jumping
 from edgeworth.composition.line_answers import LineAnswers
 from edgeworth.composition.line_profiles import LEVEL_NATS
+from edgeworth.errors import EdgeworthError
 from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -103,7 +105,8 @@ class Answers:
     def _ask(self, depth: Array, ask: Ask, wide: float = _WIDE) -> Ends:
         """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump.
 
-        What jumps leave wide, lines that drop them leave wider: those come first only where they are likely to do.
+        Where the law splits in two its whole lines come first, which are quickly had or known not to do. What jumps
+        leave wide, lines that drop them leave wider: those come last.
         """
         if not depth.size:
             return Ends(np.empty(0), np.empty(0))
@@ -113,13 +116,18 @@ class Answers:
             if not np.all(ends.upper * (1 - wide) <= ends.lower):
                 self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
             return ends
-        ends, split = Ends(np.zeros(depth.size), np.full(depth.size, math.inf)), wanted > 0
-        self._ask_jumping(ends, split, depth, ask, wide)
-        (rest,) = np.nonzero(~split | np.isinf(ends.upper))
+        ends = self._ask_whole(depth.size, ask)
+        self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
+        (rest,) = np.nonzero(np.isinf(ends.upper) & (wanted > 0))
         if rest.size:
             _intersect(ends, rest, self._ask_levels(wanted[rest], _of(ask, rest)))
-        self._ask_jumping(ends, ~split & is_wide(ends, wide), depth, ask, wide)
         return ends
+
+    def _ask_whole(self, size: int, ask: Ask) -> Ends:
+        """The answers from lines that drop nothing, whatever they say."""
+        with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+            return ask(self._at(0), slice(None))
+        return Ends(np.zeros(size), np.full(size, math.inf))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
         """The answers, each from its level."""

@@ -246,8 +246,8 @@ class Rung:
         if self.line is None:
             return np.full(t.size, np.nan)
         shape = _SHAPES[kind]
-        front, wave = self.line.front((shape.pole - self.c) * t), self.line.wave(t)
-        return np.asarray(shape.sign * self.line.value(front, wave, shape.poles))
+        (value,) = self.line.values(self.line.front((shape.pole - self.c) * t), t, shape.poles)
+        return np.asarray(shape.sign * value)
 
     def value_and_slope(self, kind: Kind, t: Array) -> tuple[Array, Array]:
         """The sum at every t, without its bounds, and the slope of its logarithm.
@@ -257,12 +257,10 @@ class Rung:
         if self.line is None:
             return np.full(t.size, np.nan), np.full(t.size, np.nan)
         line, shape, outward = self.line, _SHAPES[kind], self.outward(kind)
-        front, wave = line.front((shape.pole - self.c) * t), line.wave(t)
-        value = shape.sign * line.value(front, wave, shape.poles)
-        if len(shape.poles) == 1:
-            return value, -outward * line.value(front, wave, ()) / value
-        tail = outward * line.value(front, wave, (shape.pole,))
-        return value, -outward * (tail / value - 1)
+        falls: tuple[float, ...] = () if len(shape.poles) == 1 else (shape.pole,)
+        value, fall = line.values(line.front((shape.pole - self.c) * t), t, shape.poles, falls)
+        value = shape.sign * value
+        return value, -outward * (fall / value if not falls else outward * fall / value - 1)
 
     def doubt(self, kind: Kind, t: Array, value: Array) -> Array:
         """How far apart the ends of this value are, relative to it."""

@@ -45,7 +45,9 @@ class Ladder:
         self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
-            self._append({"left": -closest, "middle": closest, "right": 1 + closest}[side])
+            pole = 1.0 if side == "right" else 0.0
+            mean = moments.mean_under_q if side == "right" else moments.mean_under_p
+            self._append_after(pole, 0.0, mean, pole + self.outward * closest)
 
     @property
     def table(self) -> Array:
@@ -78,7 +80,17 @@ class Ladder:
         if deep or shrunk or beyond or not least < following < greatest or len(self._rows) > _MOST_RUNGS:
             self.ended = True
             return False
-        # At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
+        self._append_after(c, k, mean, following)
+        if not math.isfinite(self._rows[-1][1]):  # the nodes do not reach that far
+            self._rows.pop()
+            self.ended = True
+        return not self.ended
+
+    def _append_after(self, c: float, k: float, mean: float, following: float) -> None:
+        """A rung that follows the tilt c, not too far from it.
+
+        At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
+        """
         for _ in range(_MOST_HALVINGS):
             self._append(following)
             gap = self._rows[-1][1] - k - (following - c) * mean
@@ -86,10 +98,6 @@ class Ladder:
                 break
             self._rows.pop()
             following = c + (following - c) / 2
-        if not math.isfinite(self._rows[-1][1]):  # the nodes do not reach that far
-            self._rows.pop()
-            self.ended = True
-        return not self.ended
 
     def reach(self, threshold: float) -> None:
         """Climb until the saddle point of the threshold lies between two rungs, poles included, or the ladder ends.

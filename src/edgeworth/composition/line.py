@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,11 +37,13 @@ _LADDER = np.array(
     [1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5]
 )  # frequencies at which |phi|^n may be small enough, in units of the first guess
 _FIRST_TRIED = 5  # of these; the rest is for what lies beyond the last node
-_MOST_NODES = 20_000
-_MUCH_WORK, _MOST_WORK = 1e7, 1e8  # nodes of the line times nodes in x
+_MANY_NODES, _MOST_NODES = 4_000, 500_000
+_MOST_WORK = 2e9  # nodes of the line times nodes in x
 _MOST_WAVES = 2e6  # waves that are kept at a time
 _LARGEST = 600.0  # of an exponent
-_FEWER_NATS = 28.0  # where much work would be needed for all digits
+_FEWER_NATS = 30.0  # where many nodes would be needed for all digits
+_FAR_LADDER = 1.1 ** np.arange(13)
+_LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +95,57 @@ class Line:
 
     def _until_negligible(self, guess: float) -> tuple[list[TiltedPart], Tail, float]:
         """The parts, the tail, and a frequency T at which |phi|^n has fallen below e^-NATS, or what is affordable."""
+        parts: list[TiltedPart] = []
         for _ in range(40):
-            most = _LADDER[-1] * guess
-            parts = [tilt_part(step, n, self.c, most + self.h) for step, n in self._others]
-            work = guess / self.h * max(1, *(part.loss.size for part in parts), 1)
-            nats = NATS if work < _MUCH_WORK else _FEWER_NATS
-            deep = self._log_bound(parts, _LADDER[:_FIRST_TRIED] * guess) < -nats
-            if deep.any():
-                later = np.asarray(_LADDER[int(np.argmax(deep)) :] * guess, dtype=np.float64)
-                cut, variance = float(later[0]), self._gaussian.variance
-                enough = first_deep(later, parts, variance, nats)
-                if math.isinf(enough) and all(part.shifted is None for part in parts):
-                    # Laplace noise: high frequencies cost little, and its density alone falls slowly.
-                    enough = first_deep(np.asarray(cut * 2.0 ** np.arange(1, 40)), parts, variance, nats)
-                    parts = [
-                        tilt_part(step, n, self.c, enough if math.isfinite(enough) else cut) for step, n in self._others
-                    ]
-                if math.isfinite(enough):
-                    self._check_size(cut, parts)
-                    return parts, tail_beyond(cut, enough, parts, variance, nats), cut
+            most = _LADDER[-1] * guess + self.h
+            parts = [
+                part if part is not None and part.raised is not None else tilt_part(step, n, self.c, most)
+                for part, (step, n) in zip_longest(parts, self._others)
+            ]
+            found = self._many_nodes(guess, parts) if guess > _MANY_NODES * self.h else self._few_nodes(guess, parts)
+            if found is not None:
+                self._check_size(found[2], found[0])
+                return found
             guess *= _LADDER[4]
-            if work > _MOST_WORK or guess / self.h > _MOST_NODES:
+            if guess > _MOST_NODES * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
 
+    def _few_nodes(self, guess: float, parts: list[TiltedPart]) -> tuple[list[TiltedPart], Tail, float] | None:
+        """The cut where |phi| is small by its values, if it is near the guess; samples show that it stays small."""
+        variance = self._gaussian.variance
+        deep = self._log_bound(parts, _LADDER[:_FIRST_TRIED] * guess) < -NATS
+        if not deep.any():
+            return None
+        later = np.asarray(_LADDER[int(np.argmax(deep)) :] * guess, dtype=np.float64)
+        cut, enough = float(later[0]), first_deep(later, parts, variance, NATS)
+        if math.isinf(enough) and all(part.shifted is None for part in parts):
+            # Laplace noise: high frequencies cost little, and its density alone falls slowly.
+            enough = first_deep(np.asarray(cut * 2.0 ** np.arange(1, 40)), parts, variance, NATS)
+            parts = [tilt_part(step, n, self.c, enough if math.isfinite(enough) else cut) for step, n in self._others]
+        if math.isinf(enough):
+            return None
+        try:
+            return parts, tail_beyond(cut, enough, parts, variance, NATS), cut
+        except TooLarge:  # too many samples
+            return self._many_nodes(guess, parts)
+
+    def _many_nodes(self, guess: float, parts: list[TiltedPart]) -> tuple[list[TiltedPart], Tail, float] | None:
+        """The cut where the bound far out is small, if it is near the guess: thirteen digits are enough here.
+
+        The terms of a profile fall with 1/t^2 besides, those of a tail with 1/t.
+        """
+        t = np.asarray(_FAR_LADDER * guess, dtype=np.float64)
+        nats = _FEWER_NATS - np.log1p(t / (1 + abs(self.c)))
+        deep = log_far(t, parts, self._gaussian.variance) < -nats
+        if not deep.any():
+            return None
+        cut, wanted = float(t[np.argmax(deep)]), float(nats[np.argmax(deep)])
+        return parts, tail_beyond(cut, cut, parts, self._gaussian.variance, wanted), cut
+
     def _check_size(self, cut: float, parts: list[TiltedPart]) -> None:
         """Before the nodes are made: there may be too many of them."""
-        nodes, points = cut / self.h, max([1, *(part.loss.size for part in parts)])
+        nodes, points = cut / self.h, max([1, *(part.points for part in parts)])
         if nodes > _MOST_NODES or nodes * points > _MOST_WORK or math.sqrt(nodes) * points > _MOST_WAVES:
             raise TooLarge(f"the line integral would need {nodes:.0f} nodes of {points} points each")
 
@@ -174,7 +201,7 @@ class Line:
             self._terms[poles] = Terms(term.view(np.float64), fixed + outer, growing)
         return self._terms[poles]
 
-    def wave(self, threshold: Array) -> Array:
+    def _wave(self, threshold: Array) -> Array:
         """e^(-i t x) at every node t, one row for each threshold x, real and imaginary parts in turn.
 
         The nodes are even: those waves are products of 2 sqrt(N) of them, each within some ulps of |t x|.
@@ -187,18 +214,26 @@ class Line:
         """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
         return np.asarray(np.exp(np.minimum(self.k + exponent, _LARGEST)) * (self.h / math.pi))
 
-    def value(self, front: Array, wave: Array, poles: tuple[float, ...]) -> Array:
-        """(h/pi) Re sum' of e^(K + exponent - i t x) phi(t)/den(t), den the product of s - pole with s = c + it.
+    def values(self, front: Array, threshold: Array, *kinds: tuple[float, ...]) -> list[Array]:
+        """(h/pi) Re sum' of e^(K + exponent - i t x) phi(t)/den(t), for several sets of poles.
 
-        The first term counts half. The real part of a product of complex numbers is a sum of two products of reals.
+        den is the product of s - pole with s = c + it. The first term counts half. The real part of a product of
+        complex numbers is a sum of two products of reals.
         """
-        # A row's sum must not depend on how many rows there are, as that of a matrix product does.
-        return np.asarray(front * np.add.reduce(wave * self._prepared(poles).term, axis=1))
+        sums = np.empty((len(kinds), threshold.size))
+        rows = max(1, _LARGEST_BLOCK // self._turn.size**2)
+        for start in range(0, threshold.size, rows):
+            some = slice(start, start + rows)
+            wave = self._wave(threshold[some])
+            for row, poles in zip(sums, kinds, strict=True):
+                # A row's sum must not depend on how many rows there are, as that of a matrix product does.
+                row[some] = np.add.reduce(wave * self._prepared(poles).term, axis=1)
+        return list(front * sums)
 
     def sum(self, exponent: Array, threshold: Array, poles: tuple[float, ...]) -> tuple[Array, Array]:
         """The value at every threshold, and a bound on its error but for aliases."""
         front = self.front(exponent)
-        value = self.value(front, self.wave(threshold), poles)
+        (value,) = self.values(front, threshold, poles)
         return value, self.error(front, exponent, threshold, value, poles)
 
     def error(self, front: Array, exponent: Array, threshold: Array, value: Array, poles: tuple[float, ...]) -> Array:

@@ -22,7 +22,7 @@ __all__ = ["Roots"]
 
 _POINTS = 33
 _CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
-_ROUGH = 3e-6  # of the length of a piece: what the polynomial through every second point may miss
+_ROUGH = 1e-7  # of the length of a piece: what the polynomial through every second point may miss
 _PIECES = 2
 _OVERLAP = 0.2  # of the length of a piece: a root may lie beyond its guess
 _MOST_STEPS = 30
@@ -83,9 +83,8 @@ class Inverse:
         order = slice(None, None, 1 if z[-1] > z[0] else -1)
         self._x, self._z, self._open = x[order], z[order], open_[order]
         self._weight = _weights(self._z)
-        good = (
-            (np.diff(self._z) > 0).all() and np.isfinite(open_).all() and self._rough_error() < _ROUGH * abs(far - near)
-        )
+        good = (self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all()
+        good = good and self._rough_error() < _ROUGH * abs(far - near)
         self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
 
     def _rough_error(self) -> float:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
+from edgeworth.composition.raised import Raised, raised
 from edgeworth.composition.sampled_gaussian import SampledGaussian
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss
@@ -32,55 +32,49 @@ _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
 NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
 _MOST_POINTS = 60_000
+_MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
 _WORTH_A_PRODUCT = 48
 _MOST_SHIFTS = 24
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
-_BOUND_NOISE = 1e-14  # of those sums
+_BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
+_SHIFTED_QUADRATURE = 2e-17
+_STEEPEST = 300.0  # nats that a tilt may add on a shifted line
 _DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
 _CELLS = np.linspace(0.0, 1.0, 300)
-_PLACES = 60
 _LOW = 200.0  # a frequency, times an angle
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates, as shares of theta = pi/2
 
 
 class Shifted(NamedTuple):
-    """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(-tA) + edge).
+    """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(B - tA) + edge).
 
-    A is Im L(x + iy) at every node, a row for each y; v the weights. Of a jump v are at least the masses of the cells
-    right of the nodes: their sum is an upper bound to all its digits, however small.
+    A is Im L(x + iy) at every node and B = c (Re L(x + iy) - L(x)), a row for each y; v the weights. For c >= 0 B is
+    at most 0, and left out. Of a jump v are at least the masses of the cells right of the nodes, without B, which the
+    growth bounds: their sum is an upper bound to all its digits, however small.
     """
 
     growth: Array
     fall: Array
+    rise: Array | None
     edge: Array
+    """With the noise of the sums."""
     masses: Array | None = None
 
     def log_bound(self, t: Array, weight: Array) -> Array:
         """At least log |phi| at each t and beyond it."""
+        exponent = np.multiply.outer(-t, self.fall)
         if self.masses is not None:
-            sums = np.exp(np.maximum(np.multiply.outer(-t, self.fall), -_DEEPEST)) @ self.masses + self.edge
+            sums = np.exp(np.maximum(exponent, -_DEEPEST)) @ self.masses + self.edge
             return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
-        noise = _BOUND_NOISE + 2 * weight.size * _UNIT  # a dot product adds one after the other
-        sums = np.expm1(np.multiply.outer(-t, self.fall)) @ weight + noise
+        if self.rise is not None:
+            exponent += self.rise
+        sums = np.expm1(exponent) @ weight
         with np.errstate(divide="ignore"):
             bound = self.growth + np.log1p(np.maximum(sums + self.edge, -1.0))
         return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
-
-
-class Plain(NamedTuple):
-    """What bounds |phi| of a tilt c < 0 by |phi_0|, that of the law not tilted, for several X.
-
-    The density of the tilted law is at least share times that of the other for x <= X, which has rest beyond X:
-    1 - |phi|^2 >= share^2 (1 - |phi_0|^2 - 4 rest).
-    """
-
-    shifted: Shifted
-    weight: Array
-    share: Array
-    rest: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +102,28 @@ class TiltedPart:
     decay: float = 0.0
     alone: bool = False
     """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
-    plain: Plain | None = None
-    """The bound far out for a tilt c < 0 from the law that is not tilted."""
+    raised: Raised | None = None
+    """The same law above the real line, where the frequency is too high for that."""
+
+    @property
+    def points(self) -> int:
+        """How many nodes in x a value of phi is made of."""
+        return (self.raised or self).loss.size
 
     def log_far_bound(self, t: Array) -> Array:
         """At least log |phi| at each t and beyond it: it only falls with t."""
         if self.shifted is None:
             rest = np.minimum(self.decay / t, 1.0 - self.atoms)
             return np.asarray(np.log(np.minimum(self.atoms + rest, 1.0)))
-        bound = self.shifted.log_bound(t, self.weight)
-        if self.plain is None:
-            return bound
-        gap = -np.expm1(2 * self.plain.shifted.log_bound(t, self.plain.weight))  # 1 - |phi_0|^2
-        gap = np.max(self.plain.share**2 * (gap[:, None] - 4 * self.plain.rest), axis=1)
-        return np.asarray(np.minimum(bound, 0.5 * np.log1p(-np.clip(gap, 0.0, 1 - 1e-12))))
+        return self.shifted.log_bound(t, self.weight)
 
     def characteristic(self, t: Array) -> tuple[NDArray[np.complex128], Array]:
         """phi(t) - 1 = -2 sum v sin^2(tL/2) + i sum v sin(tL) with v the weights, and a bound on its error.
 
         Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
         """
-        return _waves(self.loss, self.weight, t), self._error(t, 0.0)
+        nodes = self.raised or self
+        return _waves(nodes.loss, nodes.weight, t), self._error(t)
 
     def on_even_grid(self, h: float, count: int) -> tuple[NDArray[np.complex128], Array]:
         """The same at t = 0, h, …, (count - 1) h, from the waves at some 2 sqrt(count) of these frequencies.
@@ -138,11 +133,11 @@ class TiltedPart:
         """
         if count < _WORTH_A_PRODUCT:
             return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
-        m = math.isqrt(count - 1) + 1
-        blocks = -(-self.loss.size // _BLOCK)
-        loss, weight = np.zeros((2, blocks * _BLOCK))
-        loss[: self.loss.size], weight[: self.loss.size] = self.loss, self.weight
-        near, far = (_waves_at_multiples(step * loss, m) for step in (h, m * h))
+        m, nodes = math.isqrt(count - 1) + 1, self.raised or self
+        blocks = -(-nodes.loss.size // _BLOCK)
+        loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
+        loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
+        near, far = _waves_at_multiples(h * loss, m), _waves_at_multiples(m * h * loss, m)
         weighted = far * weight
         cells = (
             weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
@@ -150,16 +145,18 @@ class TiltedPart:
         )
         sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1) + np.sum(np.matmul(*cells), axis=0)
         t = np.asarray(h * np.arange(count), dtype=np.float64)
-        rounding = 2 * _BLOCK + 2 * blocks + 24 + 8 * m.bit_length()
-        return sums.ravel()[:count], self._error(t, rounding * _UNIT)
+        rounding, turning = 2 * _BLOCK + 2 * blocks + 24, 8 * m.bit_length()
+        return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
 
-    def _error(self, t: Array, rounding: float) -> Array:
-        """Of the sums of v (e^(itL) - 1), with this much rounding beside the usual.
+    def _error(self, t: Array, rounding: float = 0.0, turning: float = 0.0) -> Array:
+        """Of the sums of v (e^(itL) - 1), with this much rounding of terms and of angles beside the usual.
 
         Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps; and
         |e^(itL) - 1| <= |tL|.
         """
-        noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding)
+        if self.raised is not None:
+            return self.raised.error(t, SUM_ROUNDING + rounding + 16 * _UNIT, turning + 24 * _UNIT)
+        noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding + turning)
         return np.asarray(self.quadrature + float((self.weight * noise) @ np.abs(self.loss)) * np.abs(t))
 
     def moduli(self, t: Array) -> Array:
@@ -173,8 +170,11 @@ class TiltedPart:
         return float(self.weight @ (self.loss - mean) ** 2)
 
 
-def _wave(angle: Array) -> NDArray[np.complex128]:
+def _wave(angle: NDArray[Any]) -> NDArray[np.complex128]:
     """e^(i angle) - 1, accurate where it is small."""
+    if np.iscomplexobj(angle):
+        turn = _wave(angle.real)
+        return np.asarray(np.expm1(-angle.imag) * (1 + turn) + turn)
     half = 0.5 * angle
     sine = np.sin(half)
     wave = np.empty(angle.shape, dtype=complex)
@@ -183,7 +183,7 @@ def _wave(angle: Array) -> NDArray[np.complex128]:
     return wave
 
 
-def _waves_at_multiples(angle: Array, count: int) -> NDArray[np.complex128]:
+def _waves_at_multiples(angle: NDArray[Any], count: int) -> NDArray[np.complex128]:
     """e^(ij angle) - 1 for j = 0, …, count - 1: sines and cosines of one angle, then sums of angles.
 
     With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
@@ -200,7 +200,7 @@ def _waves_at_multiples(angle: Array, count: int) -> NDArray[np.complex128]:
     return waves
 
 
-def _waves(loss: Array, weight: Array, t: Array) -> NDArray[np.complex128]:
+def _waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray[np.complex128]:
     """Sum of v (e^(itL) - 1)."""
     values = np.empty(t.size, dtype=complex)
     block = max(1, _LARGEST_BLOCK // loss.size)
@@ -247,7 +247,11 @@ def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[floa
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
     """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
     nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
-    x, h, error = _nodes(step, c, frequency, nats, _window(step, c, nats))
+    window, high = _window(step, c, nats), None
+    h = _spacing(step, c, frequency, nats, window)
+    if window[1] - window[0] > _MANY_POINTS * h and not step.is_jump:
+        high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
+    x, error = _nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
     loss, log_density = step.loss(x), step.log_density(x)
     log_weight = math.log(h) + log_density
     exponent = c * loss + log_density
@@ -278,20 +282,8 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         error + 2 * edge,
         _variation(step, c, posterior, weight, h),
         shifted,
-        plain=_plain(step, c, x, loss, frequency, log_moment) if c < 0 else None,
+        raised=high,
     )
-
-
-def _plain(step: SampledGaussian, c: float, x: Array, loss: Array, frequency: float, log_moment: float) -> Plain:
-    """The law that is not tilted, on the same nodes: there the window and the strip are good for it as well."""
-    weight = np.exp(step.log_density(x))
-    weight /= float(np.sum(weight))
-    shifted = _shifted(step, 0.0, step.cut_density(x), step.posterior(x), weight, frequency)
-    every = np.unique(np.linspace(0, x.size - 1, _PLACES).astype(int))
-    kept = math.log1p(-math.exp(step.log_dropped[0]))  # log of the mass that w_0 is normalised by
-    share = np.exp(np.minimum(c * loss[every] + kept - log_moment, 0.0)) * (1 - 1e-9)
-    beyond = log_ndtr(-x[every]) - kept  # P[x > X] at least
-    return Plain(shifted, weight, share, np.asarray(np.exp(beyond) * (1 + 1e-9)))
 
 
 def _shifted(
@@ -309,10 +301,16 @@ def _shifted(
     y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
     theta = step.mu * y
     fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
-    turned = min(c, 0.0) * np.log(np.cos(theta / 2))
+    noise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT)  # a dot product adds one after the other
+    rise, back = None, 1.01 * y * float(weight @ ends)
+    if c < 0:
+        rise, most = _rise(c, theta, posterior)
+        noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
+        back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
     if step.is_jump:  # its window is moved along as a whole
-        return Shifted(step.strip_factor * y * y / 2 + turned, fall, np.zeros(y.size))
-    return Shifted(y * y / 2 + turned, fall, 1.01 * y * float(weight @ ends))
+        growth = step.strip_factor * y * y / 2 + min(c, 0.0) * np.log(np.cos(theta / 2))
+        return Shifted(growth, fall, None, np.zeros(y.size))
+    return Shifted(y * y / 2, fall, rise, noise + back)
 
 
 def _bounded(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
@@ -321,23 +319,40 @@ def _bounded(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
     return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
 
 
-def _nodes(
-    step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]
-) -> tuple[Array, float, float]:
-    """Nodes x on the window, their distance h, and a bound on the error of phi up to the frequency.
+def _rise(c: float, theta: Array, posterior: Array) -> tuple[Array, Array]:
+    """B = c log |1 - r + r e^(i theta)| for c < 0, and the most that it can be: inf where that is too much to count.
+
+    |1 - r + r e^(i theta)|^2 = 1 - 4 r (1-r) sin^2(theta/2) >= cos^2(theta/2).
+    """
+    most = c * np.log(np.cos(theta / 2))
+    rise = 0.5 * c * np.log1p(np.multiply.outer(-4 * np.sin(theta / 2) ** 2, posterior * (1 - posterior)))
+    return np.minimum(rise, _STEEPEST), np.where(most > _STEEPEST, math.inf, most)
+
+
+def _more_growth(c: float, theta: Array) -> Array:
+    """How much more w e^(B - tA) grows than w on the widest strip, for c < 0."""
+    widest = _STRIPS[-1] * 0.5 * math.pi
+    ratio = np.cos((theta + widest) / 2) * np.cos((theta - widest) / 2) / math.cos(widest / 2) ** 2
+    more = 0.5 * c * np.log(ratio)
+    return np.exp(np.where(more > _STEEPEST, math.inf, more))
+
+
+def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]) -> float:
+    """The distance of nodes x that leaves e^-nats of phi up to the frequency.
 
     On the line Im x = y, with theta = mu y < pi/2 and r the posterior of Q, |e^((c+it)L)| grows from the real line
     by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken.
     """
     y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
     growth = _strip_growth(step, c, frequency, y, window)
-    spacing = 2 * math.pi * y / (nats + growth)
-    best = int(np.argmax(spacing))
-    h = float(spacing[best])
+    return float(np.max(2 * math.pi * y / (nats + growth)))
+
+
+def _nodes(h: float, window: tuple[float, float]) -> Array:
+    """Even nodes that cover the window."""
     if (window[1] - window[0]) / h > _MOST_POINTS:
         raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
-    x = h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
-    return x, h, 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
+    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
 
 
 def _noise(loss: Array, log_weight: Array, c: float) -> Array:
