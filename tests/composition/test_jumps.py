@@ -89,9 +89,9 @@ def test_what_lies_before_one_edge_and_beyond_another_is_at_most_the_overlap(mu,
             after = mpmath.ncdf((x - further.place) / mpmath.mpf(further.softness))
             return mpmath.npdf(x, mean) * mpmath.ncdf((edge.place - x) / mpmath.mpf(edge.softness)) * after
 
-        return mpmath.quad(integrand, mpmath.linspace(edge.place - 6, further.place + 6, 60))
+        return mpmath.quad(integrand, mpmath.linspace(edge.place - 3, further.place + 3, 30))
 
-    with mpmath.workdps(40):
+    with mpmath.workdps(25):
         null, shifted = share(0), share(mpmath.mpf(mu))
         bounds = log_overlap(mu, rate, edge, further)
         for truth, bound in zip((null, (1 - mpmath.mpf(rate)) * null + rate * shifted), bounds, strict=True):
@@ -358,15 +358,15 @@ DEEP = [(1.0, 1e-5, 1000), (1.0, 1e-6, 1000), (0.5, 1e-3, 100), (0.559, 2.8e-6, 
 
 @pytest.mark.parametrize(("sigma", "rate", "n"), DEEP)
 def test_epsilon_is_narrow_down_to_1e_100_at_the_smallest_rates(sigma, rate, n):
-    delta = 10.0 ** -np.array([6.0, 40.0, 80.0, 100.0])
+    delta = 10.0 ** -np.array([6.0, 40.0, 100.0])
     epsilon = contour.prepared(total_of(sigma, rate, n)).epsilon("both", delta)
     assert np.all(epsilon.upper - epsilon.lower <= 1e-7 * epsilon.upper)
     assert np.all(np.diff(epsilon.lower) > 0)
 
 
-@pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 1e-6, 1000), (0.5, 1e-3, 100), (0.559, 2.8e-6, 1489)])
+@pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 1e-6, 1000), (0.559, 2.8e-6, 1489)])
 def test_the_lattice_has_the_same_epsilon(sigma, rate, n):
-    mechanism, delta = ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n, np.array([1e-6, 1e-20])
+    mechanism, delta = ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n, np.array([1e-6])
     one = contour.prepared(total_of(sigma, rate, n)).epsilon("both", delta)
     other = ew.account(mechanism, method="lattice").epsilon(delta)
     assert np.all(np.maximum(one.lower, other.lower) <= np.minimum(one.upper, other.upper))

@@ -46,6 +46,11 @@ class Edge(NamedTuple):
     place: float
     softness: float
 
+    def density(self, x: Array, sign: float) -> Array:
+        """That of a hard end at place + softness Z, relative to what this one keeps beyond it, or below for -1."""
+        z = sign * (x - self.place) / self.softness
+        return np.asarray(np.exp(-0.5 * z * z - log_ndtr(z) - (_LOG_ROOT + math.log(self.softness))))
+
 
 @dataclass(frozen=True)
 class SampledGaussian:
@@ -96,10 +101,15 @@ class SampledGaussian:
         return 1 + math.fsum(1 / edge.softness**2 for edge, _ in self._edges)
 
     @cached_property
+    def cuts(self) -> tuple[Edge, ...]:
+        """Every cut."""
+        return tuple(edge for edge in (Edge(self.cut, self.softness), *self.further) if math.isfinite(edge.place))
+
+    @cached_property
     def _edges(self) -> tuple[tuple[Edge, float], ...]:
         """Every edge, with the sign of what it keeps: -1 below it, 1 beyond it."""
-        cuts = [(edge, -1.0) for edge in (Edge(self.cut, self.softness), *self.further) if math.isfinite(edge.place)]
-        return (*cuts, *([(Edge(self.start, self.start_softness), 1.0)] if self.is_jump else []))
+        start = [(Edge(self.start, self.start_softness), 1.0)] if self.is_jump else []
+        return (*((edge, -1.0) for edge in self.cuts), *start)
 
     def bend(self, c: float) -> float:
         """At least |(log w)''|."""
@@ -137,11 +147,9 @@ class SampledGaussian:
 
     def cut_density(self, x: Array) -> Array:
         """The density of hard ends X + sZ, relative to what they keep, added over the edges: at least |(log chi)'|."""
-        density = np.zeros(x.size)
-        for edge, sign in self._edges:
-            z = sign * (x - edge.place) / edge.softness
-            density += np.exp(-0.5 * z * z - log_ndtr(z) - (_LOG_ROOT + math.log(edge.softness)))
-        return density
+        return (
+            np.sum([edge.density(x, sign) for edge, sign in self._edges], axis=0) if self._edges else np.zeros(x.size)
+        )
 
     def posterior(self, x: Array) -> Array:
         """r(x) = L'(x)/mu."""
