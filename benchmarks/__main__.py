@@ -23,6 +23,7 @@ from benchmarks.results import Results
 from edgeworth.cli.progress import reporter
 
 OUT = Path("out")
+SHOWN = 4  # titles, in an error message
 NOTES = f"""Every time is of a cold account; imports and the first use of NumPy and SciPy are not counted.
 first: from building the accountant to its epsilon. second: another delta of the same account.
 MB: most memory beyond the imports. Time limit {TIME_LIMIT:g} s; what takes {LONG_ENOUGH:g} s is not repeated.
@@ -38,6 +39,13 @@ def jobs(part: str) -> list[Job]:
     found.append(((OURS,), LONG_AS_SHORT, 0))
     found += [((package,), case, points) for package, case, points in CURVES]
     return [job for job in found if part in job[1].title]
+
+
+def unmatched(part: str) -> str:
+    """What to say of a text that no title has, with some of the titles that there are."""
+    titles = list(dict.fromkeys(case.title for _, case, _ in jobs("")))
+    some = "; ".join(titles[:: -(-len(titles) // SHOWN)])
+    return f"--case {part!r} is in none of the {len(titles)} titles; give a part of one, such as {some}"
 
 
 def command(part: str, runs: int | None) -> str:
@@ -89,6 +97,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, help="fresh processes for each time")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for bench.json and bench.png")
     chosen = parser.parse_args()
+    if not jobs(chosen.case):
+        parser.error(unmatched(chosen.case))
     results = run(chosen.case, chosen.runs)
     show("Epsilon, by every package", tables.comparison(results))
     show(

@@ -227,8 +227,9 @@ class Account:
         if composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_delta_ends(grid), value)
         least, greatest = trivial_delta_ends(grid)
-        lower = np.maximum(composed.upper.profile()(grid), least) * (1 - max(slack, _ULPS))
-        upper = np.minimum(composed.lower.profile()(grid) * (1 + slack), greatest)
+        shift = composed.shift
+        lower = np.maximum(composed.upper.profile()(grid + shift), least) * (1 - max(slack, _ULPS))
+        upper = np.minimum(composed.lower.profile()(grid - shift) * (1 + slack), greatest)
         possible = grid < self.group_size * max(self.total.support[1], -self.total.support[0])
         return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
@@ -253,7 +254,10 @@ class Account:
         if not delta.ndim:
             lower, upper = float(lower), float(upper)
         middle = 0.5 * (lower + upper) if value is None else value
+        shift = self._composed.shift
         lower, upper = lower * (1 - _ROOT_ULPS), upper * (1 + _ROOT_ULPS)
+        if shift:
+            lower, upper = np.maximum(lower - shift, 0.0), upper + np.where(upper > 0, shift, 0.0)
         if not delta.all():
             least, most = self._epsilon_of_pure_privacy()
             lower, upper = np.where(delta == 0, least, lower), np.where(delta == 0, most, upper)
@@ -320,7 +324,7 @@ def _grouped(composed: ComposedCurve, size: int) -> ComposedCurve:
         return ComposedCurve(value, composed.certificate)
     lower = group(composed.lower, size, "lower", slack, near)
     upper = group(composed.upper, size, "upper", slack, near)
-    return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size)
+    return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size, size * composed.shift)
 
 
 def _check_width(bracket: Bracket, tolerance: float) -> None:

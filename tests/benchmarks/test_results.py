@@ -218,5 +218,19 @@ def test_a_part_of_a_title_chooses_cases():
     assert {case.name for _, case, _ in __main__.jobs("n 5000,")} == {HEADLINE.name}
 
 
+def test_a_text_that_no_title_has_is_refused_with_titles_that_there_are(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--case", "Cauchy", "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as refused:
+        __main__.main()
+    said = capsys.readouterr()
+    assert (refused.value.code, said.out) == (2, "")
+    assert said.err.endswith(
+        "error: --case 'Cauchy' is in none of the 43 titles; give a part of one, such as Gaussian 1, n 1, delta 1e-05; "
+        "SGD 0.8, 256/50000, n 1000, delta 1e-12; SGD 1, 0.01, n 10000, delta 1e-10; "
+        "Laplace 3/sqrt(n), n 10, delta 1e-05\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_examples():
     assert doctest.testmod(tables) == (0, 1)

@@ -69,13 +69,61 @@ def exact_response_delta(k_epsilon, n, j):
 def test_randomized_responses_against_exact_rationals(n, odds):
     """eps = log(odds) rounded to a double moves delta by n ulps: the brackets are narrower than 1e-10 and hold it."""
     account = ew.account(ew.RandomizedResponse(math.log(odds)) ** n)
-    assert account.certificate.method == "closed-form"
+    assert account.certificate.method == ("closed-form" if n == 1 else "fourier")
     for j in range(0, n, max(1, n // 5)):
         exact = exact_response_delta(odds, n, j)
         found = account.delta(j * math.log(odds))
         allowed = 1e-14 * n + 1e-12
         assert found.lower * (1 - allowed) <= exact <= found.upper * (1 + allowed)
         assert found.upper <= found.lower * (1 + 1e-9)
+
+
+def response_delta(epsilon, n, at):
+    """delta(at) of n randomized responses, an mpf."""
+    truth = 1 / (1 + mp.exp(-epsilon))
+    terms = []
+    for k in range(n + 1):
+        alternative, null = truth**k * (1 - truth) ** (n - k), (1 - truth) ** k * truth ** (n - k)
+        terms.append(mp.binomial(n, k) * max(alternative - mp.exp(at) * null, 0))
+    return mp.fsum(terms)
+
+
+@pytest.mark.parametrize("away", [1e-3, 1e-8, 1e-13])
+@pytest.mark.parametrize(("epsilon", "n"), [(0.0012575865443661299, 7), (26.229397542033787, 13), (0.1, 26), (0.5, 1)])
+def test_responses_near_their_largest_loss(epsilon, n, away):
+    """There delta is a mass times T - eps, and an ulp of T is a large part of it."""
+    account, at = ew.account(ew.RandomizedResponse(epsilon) ** n), n * epsilon * (1 - away)
+    with mp.workdps(60):
+        truth = response_delta(mpf(epsilon), n, mpf(at))
+        found = account.delta(at)
+        assert found.lower <= truth <= found.upper
+        eps = account.epsilon(float(truth))
+        assert response_delta(mpf(epsilon), n, mpf(eps.lower)) >= mpf(float(truth))
+        assert response_delta(mpf(epsilon), n, mpf(eps.upper)) <= mpf(float(truth))
+
+
+@pytest.mark.parametrize("away", [1e-2, 1e-7, 1e-12])
+@pytest.mark.parametrize(
+    ("step", "largest"),
+    [
+        (lambda p: ew.PoissonSampled(ew.RandomizedResponse(0.5004165954440704), p), mpf(0.5004165954440704)),
+        (lambda p: ew.PoissonSampled(ew.Laplace(3.3), p), 1 / mpf(3.3)),
+    ],
+    ids=["response", "laplace"],
+)
+@pytest.mark.parametrize("rate", [0.0013712791992530767, 0.3, 1.0])
+def test_one_sample_near_its_largest_loss(step, largest, rate, away):
+    """delta_p(eps) = p delta(log(1 + (e^eps - 1)/p)), and the largest loss of Laplace noise is a quotient."""
+    account = ew.account(step(rate), direction="forward")
+    with mp.workdps(60):
+        p = mpf(rate)
+        end = mp.log1p(p * mp.expm1(largest))
+        at = float(end * (1 - mpf(away)))
+        inner = mp.log1p(mp.expm1(mpf(at)) / p)
+        base = -mp.expm1(inner - largest)
+        base = base / (1 + mp.exp(-largest)) if "Response" in repr(step(rate)) else -mp.expm1((inner - largest) / 2)
+        found = account.delta(at)
+        assert found.lower <= p * base <= found.upper
 
 
 @pytest.mark.parametrize("n", [1, 3, 20])
@@ -169,3 +217,22 @@ def test_no_formula_is_said_to_be_missing(mechanism):
         match=r'^method="closed-form" has no formula for this composition; use method="auto", which falls back',
     ):
         ew.account(mechanism, method="closed-form")
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-20, 7.95e-89])
+def test_one_sample_with_a_record_replaced_is_the_mixture_symmetrised(delta):
+    """For eps >= 0 its profile is that of the sampled step, p delta(log(1 + (e^eps - 1)/p))."""
+    sigma, rate = 0.49528, 0.0031338149703526337
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate, adjacency="replace"))
+    assert account.certificate.method == "closed-form"
+    with mp.workdps(60):
+        mu, p = 1 / mpf(sigma), mpf(rate)
+
+        def profile(epsilon):
+            inner = mp.log1p(mp.expm1(mpf(epsilon)) / p)
+            return p * (mp.ncdf(-inner / mu + mu / 2) - mp.exp(inner) * mp.ncdf(-inner / mu - mu / 2))
+
+        found = account.epsilon(delta)
+        assert found.upper <= found.lower * (1 + 1e-9) or found.upper == 0.0
+        assert profile(found.lower) >= delta or found.lower == 0.0
+        assert profile(found.upper) <= delta

@@ -130,8 +130,8 @@ def test_what_is_left_out_of_endless_laws_is_added():
     assert Enumeration.of(total).lost > 0
     made = EnumeratedAnswers(total)
     ends = made.delta("forward", np.array([50.0]))
-    assert ends.lower[0] < 1e-48 < ends.upper[0]
-    assert math.isinf(made.epsilon("forward", np.array([1e-60])).upper[0])
+    assert ends.lower[0] < 1e-121 < ends.upper[0]
+    assert math.isinf(made.epsilon("forward", np.array([1e-130])).upper[0])
 
 
 def test_only_short_lists_are_enumerable():
@@ -145,3 +145,29 @@ def test_only_short_lists_are_enumerable():
 
 def test_the_lattice_lists_atoms_where_it_can():
     assert isinstance(lattice.prepared(TotalLoss.of(MIXES["responses"])), EnumeratedAnswers)
+
+
+def sampled_discrete_gaussian_delta(scale, rate, epsilon):
+    """delta(eps) of one Poisson sample, atom by atom, an mpf."""
+    weight = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(scale) ** 2)) for k in range(-61, 62)]
+    whole = mpmath.fsum(weight)
+    terms = []
+    for before, here in itertools.pairwise(weight):
+        null, moved = here / whole, before / whole
+        terms.append(max((1 - mpmath.mpf(rate)) * null + mpmath.mpf(rate) * moved - mpmath.exp(epsilon) * null, 0))
+    return mpmath.fsum(terms)
+
+
+@pytest.mark.parametrize("delta", [1e-10, 1e-48, 1e-60, 1e-100, 1e-120, 1e-150])
+def test_epsilon_is_enclosed_beyond_what_is_left_out(delta):
+    """Where delta is below the mass left out there is no upper end, and the lower end is still one."""
+    scale, rate = 1.4696997613620928, 0.038041454235179545
+    total = TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(scale), rate))
+    lower, upper = (float(end[0]) for end in EnumeratedAnswers(total).epsilon("forward", np.array([delta])))
+    with mpmath.workdps(200):
+        assert sampled_discrete_gaussian_delta(scale, rate, mpmath.mpf(lower)) >= delta
+        if delta >= 1e-100:
+            assert sampled_discrete_gaussian_delta(scale, rate, mpmath.mpf(upper)) <= delta
+            assert upper <= lower * (1 + 1e-9)
+        else:
+            assert upper > lower

@@ -14,22 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgeworth as ew
+from edgeworth.composition import contour
 from edgeworth.composition.jump_answers import JumpAnswers, Jumping
-from edgeworth.composition.jumps import applies, sorted_runs
+from edgeworth.composition.jumps import _log_jumping, _windows, applies, likely_jumps, sorted_runs
 from edgeworth.composition.line_answers import LineAnswers
 from edgeworth.composition.log_moments import LogMoments
-from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
+from edgeworth.composition.sampled_gaussian import Edge, SampledGaussian, Steps, log_overlap
 from edgeworth.composition.tilted_part import tilt_part
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 HERE = Path(__file__)
 ROWS = json.loads(HERE.with_name("truth_jumps.json").read_text(encoding="utf-8"))
+TWO = json.loads(HERE.with_name("truth_two_steps.json").read_text(encoding="utf-8"))
 LINE = runpy.run_path(str(HERE.with_name("truth_line.py")))
 
 
-def shell(mu, rate, start, cut, softness):
-    return SampledGaussian(SampledLoss(GaussianLoss(mu), rate), mu, rate, cut, start, softness)
+def shell(mu, rate, start, cut, softness, start_softness=None, further=()):
+    whole = SampledLoss(GaussianLoss(mu), rate)
+    return SampledGaussian(whole, mu, rate, cut, start, softness, start_softness or softness, further)
 
 
 def total_of(sigma, rate, n):
@@ -41,32 +44,69 @@ def total_of(sigma, rate, n):
 soft = st.floats(0.02, 0.15)
 
 
-@given(x=st.floats(-15, 60), first=st.floats(2, 12), width=st.floats(1.4, 5), softness=soft)
-def test_the_windows_add_up_to_one(x, first, width, softness):
-    edges = [-math.inf, first, first + width, first + 2 * width, math.inf]
-    at = np.array([x])
-    windows = [shell(1.0, 0.01, a, b, softness).log_window(at)[0] for a, b in pairwise(edges)]
-    assert abs(math.fsum(map(math.exp, windows)) - 1) < 1e-14 * max(1.0, abs(x) / softness)
+edges = st.builds(
+    lambda first, gaps: [Edge(first + sum(gaps[:k, 0]), gaps[k, 1]) for k in range(len(gaps))],
+    st.floats(2, 12),
+    st.lists(st.tuples(st.floats(1.4, 5), soft), min_size=1, max_size=5).map(np.array),
+)
 
 
-@given(x=st.floats(-3, 3), y=st.floats(-0.3, 0.3), width=st.floats(1.4, 4), softness=soft)
-def test_a_window_grows_no_faster_than_a_normal_density_off_the_real_line(x, y, width, softness):
+@given(x=st.floats(-15, 60), edges=edges)
+def test_the_windows_add_up_to_one(x, edges):
+    bulk, shells = _windows(shell(1.0, 0.01, -math.inf, math.inf, 0.15), edges)
+    logs = [step.log_window(np.array([x]))[0] for step in (bulk, *shells)]
+    assert max(logs) <= 0
+    assert abs(math.fsum(map(math.exp, logs)) - 1) < 1e-14 * max(1.0, abs(x) / min(edge.softness for edge in edges))
+
+
+@given(x=st.floats(-3, 3), y=st.floats(-0.3, 0.3), width=st.floats(1.4, 4), softness=soft, other=soft)
+def test_a_window_grows_no_faster_than_its_strip_factor_says(x, y, width, softness, other):
+    step = shell(1.0, 0.01, 0.0, width, softness, other, (Edge(width + 2, 0.15),))
     with mpmath.workdps(60):
-        s = mpmath.mpf(softness)
+
+        def beyond(z, place, s):
+            return mpmath.erfc(-(z - place) / mpmath.mpf(s) / mpmath.sqrt(2)) / 2
 
         def window(z):
-            return mpmath.erfc(-z / s / mpmath.sqrt(2)) / 2 - mpmath.erfc((width - z) / s / mpmath.sqrt(2)) / 2
+            return beyond(z, 0, other) * beyond(width, z, softness) * beyond(width + 2, z, 0.15)
 
-        most = mpmath.exp((y / s) ** 2 / 2) * window(mpmath.mpf(x))
+        most = mpmath.exp((step.strip_factor - 1) * mpmath.mpf(y) ** 2 / 2) * window(mpmath.mpf(x))
         assert abs(window(mpmath.mpc(x, y))) <= most * (1 + mpmath.mpf(10) ** -20) + mpmath.mpf(10) ** -50
 
 
+@pytest.mark.parametrize(
+    ("mu", "rate", "edge", "further"),
+    [
+        (1.0, 1e-3, Edge(5.0, 0.1), Edge(6.4, 0.13)),
+        (2.0, 1e-5, Edge(9.0, 0.02), Edge(10.4, 0.15)),
+        (0.1, 0.02, Edge(3.0, 0.15), Edge(5.0, 0.15)),
+        (1.0, 1e-6, Edge(12.7, 0.06), Edge(14.5, 0.12)),
+    ],
+)
+def test_what_lies_before_one_edge_and_beyond_another_is_at_most_the_overlap(mu, rate, edge, further):
+    def share(mean):
+        def integrand(x):
+            after = mpmath.ncdf((x - further.place) / mpmath.mpf(further.softness))
+            return mpmath.npdf(x, mean) * mpmath.ncdf((edge.place - x) / mpmath.mpf(edge.softness)) * after
+
+        return mpmath.quad(integrand, mpmath.linspace(edge.place - 3, further.place + 3, 30))
+
+    with mpmath.workdps(25):
+        null, shifted = share(0), share(mpmath.mpf(mu))
+        bounds = log_overlap(mu, rate, edge, further)
+        for truth, bound in zip((null, (1 - mpmath.mpf(rate)) * null + rate * shifted), bounds, strict=True):
+            assert mpmath.log(truth) <= bound <= mpmath.log(truth) + 7
+
+
 steps = st.builds(
-    lambda mu, rate, start, width, softness: shell(mu, rate, start, start + width, softness),
+    lambda mu, rate, start, width, softness, other: shell(
+        mu, rate, start, start + width, softness, other, (Edge(start + width + 2, 0.15),)
+    ),
     st.floats(0.05, 4),
     st.floats(1e-6, 0.03),
     st.floats(3, 20),
     st.floats(1.4, 5),
+    soft,
     soft,
 )
 
@@ -95,17 +135,17 @@ def window_moment(step, s):
     """E_P[chi e^(sL)] as a complex ball."""
     ctx.prec = 200
     m, p, c = arb(step.mu), arb(step.rate), float(s.real.mid())
-    scale = arb(step.softness) * arb(2).sqrt()
-
-    def below(edge, x):
-        return 0 if math.isinf(edge) else ((x - arb(edge)) / scale).erfc() / 2  # Phi((edge - x)/s)
+    kept = [(Edge(step.cut, step.softness), -1), *((edge, -1) for edge in step.further)]
+    kept = [(edge, sign) for edge, sign in [*kept, (Edge(step.start, step.start_softness), 1)] if abs(edge[0]) < 1e3]
 
     def integrand(x, analytic):
         inner = 1 - p + p * LINE["log_odds"](m, x).exp()
-        last = 1 if math.isinf(step.cut) else below(step.cut, x)
-        return (s * inner.log(analytic=analytic) - x * x / 2).exp() * (last - below(step.start, x))
+        value = (s * inner.log(analytic=analytic) - x * x / 2).exp()
+        for (place, softness), sign in kept:
+            value *= (sign * (arb(place) - x) / (arb(softness) * arb(2).sqrt())).erfc() / 2  # Phi(+-(x - place)/s)
+        return value
 
-    low = -17.0 if math.isinf(step.start) else step.start - 30 * step.softness - 1
+    low = -17.0 if math.isinf(step.start) else step.start - 30 * step.start_softness - 1
     high = step.cut + 30 * step.softness + 1 if math.isfinite(step.cut) else max(step.start, c * step.mu) + 17
     edges = [low, *np.arange(math.ceil(low), high).tolist(), high]
     total = acb(0)
@@ -125,6 +165,9 @@ STEPS = [
     (shell(1.0, 1e-6, -math.inf, 7.4, 0.023), 3800.0, 3000.0),
     (shell(1.0, 1e-3, -math.inf, 4.0, 0.1), 30.0, 40.0),
     (shell(0.9, 2e-5, -math.inf, 9.8, 0.06), -235.0, 200.0),
+    (shell(1.0, 1e-6, 12.7, 14.6, 0.12, 0.06, (Edge(16.9, 0.12), Edge(20.0, 0.15))), 60.0, 200.0),
+    (shell(1.0, 1e-6, 16.9, math.inf, 0.12), 22.7, 90.0),
+    (shell(2.0, 1e-3, -math.inf, 4.6, 0.15, None, (Edge(6.5, 0.1),)), 3.4, 150.0),
 ]
 
 
@@ -151,8 +194,13 @@ def test_the_bound_far_out_holds_at_every_frequency_and_only_falls(step, c, t):
     assert np.all(np.diff(bounds) <= 0)
     plain = window_moment(step, acb(c))
     for frequency, bound in zip(at.tolist(), bounds, strict=True):
-        modulus = float(abs(window_moment(step, acb(c, frequency)) / plain).mid())
-        assert modulus <= math.exp(bound)
+        modulus = (window_moment(step, acb(c, frequency)) / plain).abs_lower()
+        assert modulus <= arb(bound).exp()
+
+
+def test_the_bound_of_a_shell_far_out_is_not_held_up_by_rounding():
+    part = tilt_part(shell(1.0, 1e-6, 16.9, math.inf, 0.12), 1, 22.7, 200.0)
+    assert part.log_far_bound(np.array([200.0]))[0] < -60
 
 
 def test_left_of_the_bulk_the_bound_far_out_is_deep():
@@ -165,13 +213,23 @@ def test_left_of_the_bulk_the_bound_far_out_is_deep():
 RUNS = [(1.09, 2.1e-5, 2_700_000, -60.0), (1.0, 1e-3, 40, -40.0), (0.5, 1e-5, 100_000, -45.0), (2.0, 1e-3, 3, -30.0)]
 
 
+def log_mass(term, side):
+    """Under P or Q: that of the bulk by its formula, those of the shells by sums of positive terms."""
+    log = term.log_ways
+    for step, n in term.others:
+        nodes = step.nodes((0.0, 1.0))
+        alone = np.logaddexp.reduce(nodes.log_weight + side * nodes.loss)
+        log += n * (alone if step.is_jump else math.log1p(-math.exp(step.log_dropped[side])))
+    return log
+
+
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize(("sigma", "rate", "n", "log_budget"), RUNS)
 def test_the_measures_and_what_was_dropped_make_up_the_whole_law(sigma, rate, n, log_budget, most):
     runs = sorted_runs(total_of(sigma, rate, n), log_budget, most)
-    for side, tilt in enumerate((0.0, 1.0)):
-        masses = [math.exp(LogMoments(term)(np.array([tilt]))[0, 0]) for term in runs.terms]
-        assert abs(math.fsum(masses) - 1) <= 1e-9 + runs.dropped[side]
+    for side in (0, 1):
+        masses = [math.exp(log_mass(term, side)) for term in runs.terms]
+        assert abs(math.fsum(masses) - 1) <= 1e-13 + runs.dropped[side]
         assert math.fsum(masses[1:]) <= runs.jumping[side] * (1 + 1e-8)
     assert runs.dropped[1] <= math.exp(log_budget) * len(runs.terms)
 
@@ -197,6 +255,29 @@ def test_the_moments_of_the_measures_add_up(c):
     whole = LogMoments(Steps.of(total))(np.array([c]))[0, 0]
     terms = [LogMoments(term)(np.array([c]))[0, 0] for term in runs.terms]
     assert np.logaddexp.reduce(terms) == pytest.approx(whole, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "log_budget"), RUNS)
+def test_beyond_the_last_shell_there_is_nothing_left_to_read(sigma, rate, n, log_budget):
+    for most in (1, 3):
+        shells = [
+            step for term in sorted_runs(total_of(sigma, rate, n), log_budget, most).terms for step, _ in term.others
+        ]
+        assert all(math.isfinite(step.cut) for step in shells)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n", "digits", "jumps"),
+    [(0.5, 1e-3, 100, 4, 4), (0.5, 1e-3, 100, 60, 18), (1.0, 1e-6, 1000, 50, 1), (46.3, 3.6e-6, 128_553, 100, 1)],
+)
+def test_deep_readings_of_steep_losses_want_many_jumps(sigma, rate, n, digits, jumps):
+    assert likely_jumps(total_of(sigma, rate, n), -digits * math.log(10)) == jumps
+
+
+def test_shells_that_lie_too_close_are_refused():
+    bulk, _ = _windows(shell(1.0, 1e-3, -math.inf, math.inf, 0.15), [Edge(5.0, 0.15), Edge(5.5, 0.15)])
+    with pytest.raises(Unsupported, match="the shells of this composition lie too close to one another"):
+        _log_jumping(bulk, 10)
 
 
 def test_jumps_of_different_parts_are_told_apart():
@@ -240,6 +321,16 @@ def test_every_number_of_jumps_contains_the_truth(row, most):
     assert ends.lower[0] <= truth <= ends.upper[0]
 
 
+@pytest.mark.parametrize("row", TWO, ids=lambda row: "-".join(map(str, row["case"])))
+def test_two_steps_contain_the_truth_with_every_number_of_jumps(row):
+    sigma, rate, epsilon = row["case"]
+    truth = float(row["delta"])
+    level = math.ceil((25 - math.log(truth)) / 10)
+    for most in (1, 2):
+        ends = JumpAnswers(total_of(sigma, rate, 2), level, most).delta("forward", np.array([epsilon]))
+        assert ends.lower[0] * (1 - 1e-15) <= truth <= ends.upper[0] * (1 + 1e-15)
+
+
 @pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 0.01, 3000), (2.0, 0.02, 500)])
 def test_all_six_readings_agree_with_the_whole_line(sigma, rate, n):
     total = total_of(sigma, rate, n)
@@ -260,6 +351,25 @@ def test_epsilon_is_narrow_monotone_and_without_jumps_where_the_law_splits_in_tw
     epsilon = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n).epsilon(delta)
     assert np.all(epsilon.upper - epsilon.lower <= width * epsilon.upper)
     assert np.all(np.diff(epsilon.value) > 0)
+
+
+DEEP = [(1.0, 1e-5, 1000), (1.0, 1e-6, 1000), (0.5, 1e-3, 100), (0.559, 2.8e-6, 1489), (46.3, 3.6e-6, 128_553)]
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n"), DEEP)
+def test_epsilon_is_narrow_down_to_1e_100_at_the_smallest_rates(sigma, rate, n):
+    delta = 10.0 ** -np.array([6.0, 40.0, 100.0])
+    epsilon = contour.prepared(total_of(sigma, rate, n)).epsilon("both", delta)
+    assert np.all(epsilon.upper - epsilon.lower <= 1e-7 * epsilon.upper)
+    assert np.all(np.diff(epsilon.lower) > 0)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 1e-6, 1000), (0.559, 2.8e-6, 1489)])
+def test_the_lattice_has_the_same_epsilon(sigma, rate, n):
+    mechanism, delta = ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n, np.array([1e-6])
+    one = contour.prepared(total_of(sigma, rate, n)).epsilon("both", delta)
+    other = ew.account(mechanism, method="lattice").epsilon(delta)
+    assert np.all(np.maximum(one.lower, other.lower) <= np.minimum(one.upper, other.upper))
 
 
 def test_the_trade_off_function_at_a_tiny_rate_is_narrow_in_both_directions():

@@ -122,25 +122,39 @@ def gaussian_delta(mu, epsilon):
     return mpmath.ncdf(-q) - mpmath.exp(epsilon) * mpmath.ncdf(-p)
 
 
-@given(mu=st.floats(0.05, 6), share=st.floats(-2, 12))
-@settings(max_examples=40)
-def test_the_ceiling_of_the_backward_profile_is_above_that_of_a_gaussian(mu, share):
+@given(mu=st.floats(0.05, 6), share=st.floats(-2, 12), fine=st.booleans())
+@settings(max_examples=60)
+def test_the_ceiling_of_the_backward_profile_is_above_that_of_a_gaussian(mu, share, fine):
     answers = LineAnswers(TotalLoss(((GaussianLoss(mu), 1),)), 0)
     epsilon = share * mu
     with mpmath.workdps(40):
         exact = gaussian_delta(mpmath.mpf(mu), mpmath.mpf(epsilon))
-        assert exact <= float(answers._backward_ceiling(np.array([epsilon]))[0])
+        assert exact <= float(answers._backward_ceiling(np.array([epsilon]), fine=fine)[0])
 
 
+@pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("level", [0, 5])
-@pytest.mark.parametrize(("sigma", "rate", "n"), [(0.8, 0.00512, 5000), (4.0, 3.3e-4, 10_000), (3.0, 0.2, 50)])
-def test_the_ceiling_of_the_backward_profile_is_above_that_of_noisy_sgd(sigma, rate, n, level):
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n"), [(0.8, 0.00512, 5000), (4.0, 3.3e-4, 10_000), (3.0, 0.2, 50), (1.0, 1e-4, 10**8)]
+)
+def test_the_ceiling_of_the_backward_profile_is_above_that_of_noisy_sgd(sigma, rate, n, level, fine):
     answers = LineAnswers(sgd(sigma, rate, n), level)
     epsilon = answers.integrals.spread * np.linspace(0, 6, 13)
-    ceiling = answers._backward_ceiling(epsilon)
+    ceiling = answers._backward_ceiling(epsilon, fine=fine)
     assert np.all(answers._delta_by_lines("backward", epsilon).lower <= ceiling)
     assert np.all(np.diff(ceiling) <= 0)
     assert np.all(ceiling <= 1 + answers.steps.dropped[0])
+
+
+@pytest.mark.parametrize("steps", [10**4, 10**6, 10**8])
+def test_the_finer_ceiling_comes_down_to_the_profile_as_steps_grow(steps):
+    """By Berry and Esseen its excess falls with 1/sqrt(n), at one n p^2, until the tilts are the larger part."""
+    answers = LineAnswers(sgd(1.0, 1 / math.sqrt(steps), steps), 0)
+    epsilon = answers.integrals.spread * np.array([2.0, 4.0])
+    truth = answers._delta_by_lines("backward", epsilon).lower
+    excess = answers._backward_ceiling(epsilon, fine=True) / truth - 1
+    assert np.all(excess > 0)
+    assert np.all(excess < 0.1 + 150 / math.sqrt(steps))
 
 
 def test_both_directions_are_the_larger_of_the_two():

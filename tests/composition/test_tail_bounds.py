@@ -55,7 +55,7 @@ def test_every_shifted_line_is_a_bound(mu, rate, c, cut):
     """Each height Im x = y alone, not only the best."""
     t = frequencies(mu, rate, c, cut, 4)
     part = tilt_part(sampled(mu, rate, cut), 1, c, float(t[1]))
-    growth, fall, rise, edge = part.shifted
+    growth, fall, rise, edge = part.shifted[:4]
     assert np.all(np.diff(fall, axis=1) >= 0)  # A increases with x
     assert np.all((fall > 0) & (fall < math.pi))
     assert (rise is None) == (c >= 0)
@@ -80,7 +80,7 @@ def test_the_sums_on_shifted_lines_are_as_exact_as_the_weights(mu, rate, c, cut)
     step = sampled(mu, rate, cut)
     t = frequencies(mu, rate, c, cut, 5)
     part = tilt_part(step, 1, c, float(t[2]))
-    growth, fall, rise, edge = part.shifted
+    growth, fall, rise, edge = part.shifted[:4]
     x = np.arange(-14.0, max(c, 1.0) * mu + 14.0, 0.002)
     exponent = c * step.loss(x) + step.log_density(x)
     weight = np.exp(exponent - np.max(exponent))

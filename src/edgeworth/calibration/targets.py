@@ -94,6 +94,20 @@ class CurveTarget(Target):
         """The excess of the values of an estimate."""
 
 
+class ReadTarget(CurveTarget):
+    """A target whose excess is that of its reading: of the upper end for a guarantee, of the value for a guess."""
+
+    def excess(self, found: Account) -> float:
+        return self._excess_of(np.asarray(self.reading(found).upper_bound()))
+
+    def _estimated(self, estimate: Account) -> float:
+        return self._excess_of(np.asarray(self.reading(estimate).value))
+
+    @abstractmethod
+    def _excess_of(self, reading: Array) -> float:
+        """log(reading/target), above 0 exactly where the target is missed."""
+
+
 @dataclass(frozen=True, eq=False)
 class AtMostEpsilon(Target):
     """(epsilon, delta)-DP, for one pair or several.
@@ -148,12 +162,11 @@ class AtMostEpsilon(Target):
         )
 
     def __str__(self) -> str:
-        pairs = zip(self.epsilon.ravel(), self.delta.ravel(), strict=True)
-        return " and ".join(f"epsilon <= {e:g} at delta = {d:g}" for e, d in pairs)
+        return _listed("epsilon <= {:g} at delta = {:g}", self.epsilon, self.delta)
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostMu(CurveTarget):
+class AtMostMu(ReadTarget):
     """mu-GDP over all tests whose two errors are at least `smallest_error`."""
 
     mu: float
@@ -172,17 +185,17 @@ class AtMostMu(CurveTarget):
 
     def excess(self, found: Account) -> float:
         upper = upper_mu(found, smallest_error=self.smallest_error, tolerance=sharpest_near(self.mu)).bound
-        return log_ratio(np.asarray(upper), np.asarray(self.mu))
+        return self._excess_of(np.asarray(upper))
 
-    def _estimated(self, estimate: Account) -> float:
-        return log_ratio(np.asarray(self.reading(estimate).value), np.asarray(self.mu))
+    def _excess_of(self, reading: Array) -> float:
+        return log_ratio(reading, np.asarray(self.mu))
 
     def __str__(self) -> str:
         return f"mu <= {self.mu:g} over tests with both errors >= {self.smallest_error:g}"
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostPower(CurveTarget):
+class AtMostPower(ReadTarget):
     """True positive rates at false positive rates, compared as the separations of Gaussian curves through them."""
 
     tpr: Array
@@ -205,29 +218,22 @@ class AtMostPower(CurveTarget):
         """A true positive rate is never below the false positive rate."""
         return bool(np.any((self.tpr <= self.fpr) & (self.fpr > 0) & (self.tpr < 1)))
 
-    def excess(self, found: Account) -> float:
-        return self._of(np.asarray(self.reading(found).upper_bound()))
-
-    def _estimated(self, estimate: Account) -> float:
-        return self._of(np.asarray(self.reading(estimate).value))
-
-    def _of(self, power: Array) -> float:
+    def _excess_of(self, reading: Array) -> float:
         inner = (self.fpr > 0) & (self.fpr < 1)
         alpha = np.where(inner, self.fpr, 0.5)
         found, allowed = (
             separation(alpha, np.where(inner, rate, 0.5), 1 - np.where(inner, rate, 0.5), rounded=0.0)
-            for rate in (power, self.tpr)
+            for rate in (reading, self.tpr)
         )
         worst = np.where(inner, np.asarray(_log_ratios(found, allowed)), -math.inf)
-        return float(np.max(np.where(power > self.tpr, np.where(inner, np.maximum(worst, _TINY), math.inf), worst)))
+        return float(np.max(np.where(reading > self.tpr, np.where(inner, np.maximum(worst, _TINY), math.inf), worst)))
 
     def __str__(self) -> str:
-        pairs = zip(self.tpr.ravel(), self.fpr.ravel(), strict=True)
-        return " and ".join(f"TPR <= {t:g} at FPR = {f:g}" for t, f in pairs)
+        return _listed("TPR <= {:g} at FPR = {:g}", self.tpr, self.fpr)
 
 
 @dataclass(frozen=True, eq=False)
-class AtMostAdvantage(CurveTarget):
+class AtMostAdvantage(ReadTarget):
     """The advantage of an attacker, delta(0); compared as mu* = 2 sqrt(2) erfinv(delta(0))."""
 
     advantage: float
@@ -247,18 +253,17 @@ class AtMostAdvantage(CurveTarget):
     def is_perfect(self) -> bool:
         return self.advantage == 0
 
-    def excess(self, found: Account) -> float:
-        return self._of(float(self.reading(found).upper_bound()))
-
-    def _estimated(self, estimate: Account) -> float:
-        return self._of(float(self.reading(estimate).value))
-
-    def _of(self, found: float) -> float:
-        worst = log_ratio(erfinv(np.asarray(found)), erfinv(np.asarray(self.advantage)))
-        return max(worst, _TINY) if found > self.advantage else min(worst, 0.0)
+    def _excess_of(self, reading: Array) -> float:
+        worst = log_ratio(erfinv(reading), erfinv(np.asarray(self.advantage)))
+        return max(worst, _TINY) if reading > self.advantage else min(worst, 0.0)
 
     def __str__(self) -> str:
         return f"advantage <= {self.advantage:g}"
+
+
+def _listed(phrase: str, limits: Array, places: Array) -> str:
+    """Every limit with the place at which it holds."""
+    return " and ".join(phrase.format(*pair) for pair in zip(limits.ravel(), places.ravel(), strict=True))
 
 
 def _epsilon(found: Account, delta: Array) -> Bracket:

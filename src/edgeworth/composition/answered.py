@@ -111,9 +111,9 @@ class Remembered:
 
 def answered(answers: Answers, total: TotalLoss, certificate: Certificate) -> ComposedCurve:
     """The composed curve of these answers, with the masses at infinite losses put back."""
-    ends: tuple[End, ...] = ("lower", "middle", "upper")
+    ends: tuple[tuple[End, int], ...] = (("lower", 1), ("middle", 0), ("upper", -1))
     kept = Remembered(answers)
-    lower, value, upper = (with_disclosure(AnsweredTradeOff(kept, end, "forward"), total) for end in ends)
+    lower, value, upper = (with_disclosure(AnsweredTradeOff(kept, end, "forward"), total, lean) for end, lean in ends)
     disclosed = total.null_only > 0 or total.alternative_only > 0
     return ComposedCurve(value, certificate, lower, upper, rounding=_DISCLOSURE_ROUNDING if disclosed else 0.0)
 

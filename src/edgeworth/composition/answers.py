@@ -102,8 +102,8 @@ class Answers:
 
     def _wanted(self, depth: Array) -> NDArray[np.int_]:
         """The level of each; deeper readings never want a shallower one."""
-        shallow, deep = self._level(float(depth.max())), self._level(float(depth.min()))
-        if shallow == deep:
+        deep = self._level(float(depth.min()))
+        if depth.size == 1 or deep == self._level(float(depth.max())):
             return np.full(depth.size, deep)
         return np.array([self._level(one) for one in depth.tolist()])
 

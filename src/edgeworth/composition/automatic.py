@@ -14,12 +14,14 @@ from edgeworth.composition import (
     edgeworth,
     fourier,
     lattice,
+    moment_answers,
     recursion,
     residues,
     saddlepoint,
 )
 from edgeworth.composition.answered import answered
 from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.result import nothing_ran
 from edgeworth.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -114,22 +116,42 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
     answers: Answers
     if name == "contour" and lattice.applies(total):
-        answers = Combined(contour.prepared(total), lambda: lattice.prepared(total))
+        answers = Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified:
-        answers = Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)), _VERY_WIDE)
+        answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "fourier":
-        answers = Combined(fourier.prepared(total), lambda: _after_fourier(total))
+        answers = Combined(fourier.prepared(total), lambda: _after_moments(total, lambda: _after_fourier(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"
+    elif name in ("contour", "recursion") and total.is_exact and not nothing_ran(total):
+        first = contour.prepared(total) if name == "contour" else _by_recursion(total)
+        answers = Combined(first, lambda: moment_answers.prepared(total))
+        note = "readings left wider than 1e-6 are narrowed by moments of tilted laws"
     else:
         return composed
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
     return answered(answers, total, certificate)
 
 
+def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
+    """Tilted moments, which answer every total in milliseconds, and what follows where they are wide."""
+    return Combined(moment_answers.prepared(total), following)
+
+
+def _on_lattice(total: TotalLoss) -> Answers:
+    """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
+    if lattice.prepared(total).exact:
+        return Combined(lattice.prepared(total), lambda: moment_answers.prepared(total))
+    return _after_moments(total, lambda: lattice.prepared(total))
+
+
+def _by_recursion(total: TotalLoss) -> Answers:
+    return CurveAnswers(recursion.compose(total.finite))
+
+
 def _after_fourier(total: TotalLoss) -> Answers:
     """The lattice where it applies, narrowed by the recursion."""
     if not lattice.applies(total):
-        return CurveAnswers(recursion.compose(total.finite))
-    return Combined(lattice.prepared(total), lambda: CurveAnswers(recursion.compose(total.finite)))
+        return _by_recursion(total)
+    return Combined(lattice.prepared(total), lambda: _by_recursion(total))

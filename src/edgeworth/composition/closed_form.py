@@ -6,17 +6,13 @@
 | Gaussian steps, any number and mix               | G_mu, mu^2 = sum of mu_i^2                           |
 | one Laplace, randomized response, (eps, delta)   | its own formula                                      |
 | one Poisson sample of any of these               | rate * f + (1 - rate) * Id                           |
-| n equal randomized responses or (eps, delta)     | binomial sums                                        |
+| one sample of these, a record replaced           | the same, symmetrised                                |
 """
 
 from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import TYPE_CHECKING
-
-import numpy as np
-from scipy.special import gammaln
 
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import (
@@ -25,21 +21,15 @@ from edgeworth.curves import (
     GaussianTradeOff,
     Identity,
     LaplaceTradeOff,
-    PiecewiseLinear,
     TradeOff,
 )
 from edgeworth.errors import Unsupported
-from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss, TotalLoss
-
-if TYPE_CHECKING:
-    from edgeworth.losses.law import Array
+from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss, TotalLoss
 
 __all__ = ["compose", "exists"]
 
 _ROUNDING = 1e-12  # relative: the formulas were measured at 1e-13 against 50 digits over 300 decades
-_MOST_ATOMS = 20_000
-_LOG_2 = math.log(2)
-_MOST_NATS = 690.0  # every mass, at least e^-(n (eps + log 2)), is then a normal double
+_ULPS = 2.0**-50  # of the largest loss, and of what a sample adds to its logarithm: where delta comes down to 0
 
 
 def exists(total: TotalLoss) -> bool:
@@ -55,30 +45,37 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         raise Unsupported(
             'method="closed-form" has no formula for this composition; use method="auto", which falls back on others'
         )
-    curve, rounding = found
-    certificate = Certificate("closed-form", certified=True, sources={"rounding, relative": rounding})
-    return ComposedCurve(curve, certificate, curve, curve, rounding)
+    sources = {"rounding, relative": _ROUNDING}
+    return ComposedCurve(
+        found, Certificate("closed-form", certified=True, sources=sources), found, found, _ROUNDING, _shift(total)
+    )
 
 
-def _curve(total: TotalLoss) -> tuple[TradeOff, float] | None:
-    """The first row of the table that applies, and its rounding."""
+def _curve(total: TotalLoss) -> TradeOff | None:
+    """The first row of the table that applies."""
     if nothing_ran(total):
-        return with_disclosure(Identity(), total), _ROUNDING
+        return with_disclosure(Identity(), total)
     laws = [loss for loss, _ in total.parts]
     if all(isinstance(loss, GaussianLoss) for loss in laws):
         squares = (n * loss.mu**2 for loss, n in total.parts if isinstance(loss, GaussianLoss))
-        return GaussianTradeOff(math.sqrt(math.fsum(squares))), _ROUNDING
-    if len(laws) > 1:
+        return GaussianTradeOff(math.sqrt(math.fsum(squares)))
+    if len(laws) > 1 or total.parts[0][1] > 1:
         return None
-    loss, n = total.parts[0]
-    if n == 1:
-        curve = one_step(loss)
-        return None if curve is None else (curve, _ROUNDING)
-    if isinstance(loss, BinaryLoss) and n <= _MOST_ATOMS and n * (loss.epsilon + _LOG_2) < _MOST_NATS:
-        # log-masses from gammaln carry errors of some ulps of n log n
-        rounding = _ROUNDING + 8e-16 * n * math.log(n + 2)
-        return with_disclosure(_binomial(loss.epsilon, n), total), rounding
-    return None
+    return one_step(laws[0])
+
+
+def _shift(total: TotalLoss) -> float:
+    """How far rounding may move the largest loss, or the epsilon at which the formula of a sample asks its base.
+
+    A largest loss that is the double given, as that of randomized response, is not moved.
+    """
+    farthest = max(abs(end) for end in total.support)
+    if not math.isfinite(farthest):
+        return 0.0
+    moved = [
+        1 - math.log(loss.rate) if isinstance(loss, SampledLoss | ReplacedLoss) else 0.0 for loss, _ in total.parts
+    ]
+    return _ULPS * (farthest + sum(moved)) if any(loss.is_rounded for loss, _ in total.parts) else 0.0
 
 
 @singledispatch
@@ -109,21 +106,7 @@ def _(loss: SampledLoss) -> TradeOff | None:
     return None if base is None else base.subsample(loss.rate)
 
 
-def _binomial(epsilon: float, n: int) -> TradeOff:
-    """n randomized responses, T = (2k - n) eps: k ~ Binomial(n, lie) under P, Binomial(n, truth) under Q."""  # noqa: D403
-    k = np.arange(n + 1)
-    log_truth, log_lie = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
-    log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    null = np.exp(log_ways + k * log_lie + (n - k) * log_truth)
-    alternative = null[::-1]
-    return PiecewiseLinear.hull(
-        _above(null)[::-1], _below(alternative)[::-1], power=_above(alternative)[::-1], acceptance=_below(null)[::-1]
-    )
-
-
-def _above(mass: Array) -> Array:
-    return np.asarray(np.minimum(np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]]), 1.0))
-
-
-def _below(mass: Array) -> Array:
-    return np.asarray(np.minimum(np.concatenate([[0.0], np.cumsum(mass)]), 1.0))
+@one_step.register
+def _(loss: ReplacedLoss) -> TradeOff | None:
+    base = one_step(loss.base)
+    return None if base is None else base.subsample(loss.rate).symmetrise()

@@ -33,7 +33,7 @@ _UNIT = 2.0**-53
 _MOST_OUTER, _MOST_INNER = 2**17, 2**19
 _MOST_LATTICE = 2**13  # points of a sum that is convolved directly
 _DEEPEST = 680.0  # nats: masses and ratios that doubles hold
-_CUT = 115.0  # nats: of a law with more than two values, what is less likely than e^-115 is left out
+_CUT = 280.0  # nats: of a law with more than two values, what is less likely than e^-280 = 3e-122 is left out
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,15 +56,15 @@ class EnumeratedAnswers(BothWays):
         """Ends of epsilon in one direction: an eps is taken where the matching end of delta is on the right side."""
         law = self._law(direction)
         top = law.greatest + 2 * law.slack
-        if delta <= law.lost:
+        if delta == 0:
             return max(0.0, law.greatest - 2 * law.slack), max(top, 0.0) if law.lost == 0 else math.inf
         at_zero = _delta(law, 0.0)
-        if top <= 0 or at_zero[1] <= delta:
+        if at_zero[1] <= delta or (top <= 0 and law.lost == 0):
             return 0.0, 0.0
-        upper = _least(lambda t: _delta(law, t)[1] - delta, 0.0, top)
-        if at_zero[0] < delta:
+        upper = math.inf if delta <= law.lost else _least(lambda t: _delta(law, t)[1] - delta, 0.0, max(top, 0.0))
+        if at_zero[0] <= delta:
             return 0.0, upper
-        lower = _least(lambda t: _delta(law, t)[0] - delta, 0.0, top) if at_zero[0] > delta else 0.0
+        lower = _least(lambda t: _delta(law, t)[0] - delta, 0.0, top)
         return _back(lambda t: _delta(law, t)[0] >= delta, lower), upper
 
     def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:

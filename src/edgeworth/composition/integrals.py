@@ -35,7 +35,8 @@ Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "po
 ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
 STEP_SLACK = 1e-14
-_BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
+_BEYOND = 0.1 * 2.0 ** np.arange(9)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
+_NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
 _MOST_CHOICES = 8
 _SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 
@@ -68,6 +69,7 @@ class Integrals:
         self._ladders: dict[Side, Ladder] = {}
         self.spread, self.middle = self.moments.spread, self.moments.middle
         self.mean_under_p, self.mean_under_q = self.moments.mean_under_p, self.moments.mean_under_q
+        self._near: dict[Side, Array] = {}
         self._built: dict[tuple[Side, int], Rung] = {}
         self._sizes: dict[Kind, tuple[list[int], list[tuple[Side, int]], Array, Array]] = {}
 
@@ -88,12 +90,25 @@ class Integrals:
         return Ends(lower, upper)
 
     def log_ceiling(self, kind: Kind, threshold: Array) -> Array:
-        """At least the logarithm of the value at every threshold: the best of Chernoff's bounds at the rungs."""
+        """At least the logarithm of the value at every threshold: the best of Chernoff's bounds at the rungs.
+
+        And at tilts nearer to the pole than any rung: of a narrow bulk the first may be far beyond what a jump wants.
+        """
         shape = _SHAPES[kind]
         self._reach(kind, threshold)
-        c, k = np.concatenate([self.ladder(side).table for side in shape.sides])[:, :2].T
+        outer: Side = "left" if "left" in shape.sides else "right"
+        tables = [self.ladder(side).table for side in shape.sides]
+        c, k = np.concatenate([self._nearer(outer), *tables])[:, :2].T
         slack = _SLACK * (1 + np.abs(k)) + STEP_SLACK * (sum(n for _, n in self.steps.others) + 1)
         return np.asarray(np.min((k + slack)[:, None] + (shape.pole - c)[:, None] * threshold, axis=0))
+
+    def _nearer(self, side: Side) -> Array:
+        """Tilts between the pole and the first rung, and K there."""
+        if side not in self._near:
+            pole = 0.0 if side == "left" else 1.0
+            c = pole + (self.ladder(side).table[0, 0] - pole) * _NEARER
+            self._near[side] = np.column_stack([c, self.moments(c)])
+        return self._near[side]
 
     def _reach(self, kind: Kind, threshold: Array) -> None:
         """Climb as far as the thresholds ask."""

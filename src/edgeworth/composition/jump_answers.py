@@ -14,10 +14,11 @@ import numpy as np
 
 from edgeworth.composition.answered import Direction, Ends, is_wide
 from edgeworth.composition.integrals import Integrals, Kind
-from edgeworth.composition.jumps import sorted_runs
+from edgeworth.composition.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.line_answers import LineAnswers
 from edgeworth.composition.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
 from edgeworth.errors import EdgeworthError
+from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["JumpAnswers", "Jumping"]
 
 _NEGLIGIBLE = 1e-13  # of the sum: smaller terms are bounded, not read
-_MOST_JUMPS = 3
+_FEW_JUMPS = 3  # tried when the likeliest numbers leave a reading wide
+_SPARSE, _FEW = 1e-3, 50  # n p^2, or steps, below which six digits are promised, and nine elsewhere
+_SIX_DIGITS, _NINE_DIGITS = 1e-9, 3e-10  # what is narrow enough
 _LEAST = 1e-320
 _MOST_STEPS = 40
-_BLIND_STEPS = 8  # of the root finder, without a value that can be trusted
+_BLIND_STEPS = 2  # of the root finder, without a value that can be trusted
 _MOST_WIDENINGS = 12
 _FIRST_STEP = 1e-3  # of the root finder, in standard deviations
 _FURTHER = 4.0
@@ -70,16 +73,24 @@ class JumpAnswers(LineAnswers):
         slack = _ROUNDING * (len(self._terms) + 1)
         return Ends(lower * (1 - slack), upper * (1 + slack))
 
-    def _backward_ceiling(self, epsilon: Array) -> Array:
+    def _backward_ceiling(self, epsilon: Array, *, fine: bool = False) -> Array:
         """That of the bulk, and all runs that jump."""
-        return super()._backward_ceiling(epsilon) + self._jumping[0]
+        return super()._backward_ceiling(epsilon, fine=fine) + self._jumping[0]
 
     def _solve(self, direction: Direction, delta: Array) -> Ends:
+        """Both ends, verified; 0 where the profile at 0 is proved to be below the target already."""
+        lower, upper = np.zeros(delta.size), np.zeros(delta.size)
+        (open_,) = np.nonzero(delta < self._delta_by_lines(direction, np.zeros(1)).upper[0])
+        if open_.size:
+            lower[open_], upper[open_] = self._solve_above(direction, delta[open_])
+        return Ends(lower, upper)
+
+    def _solve_above(self, direction: Direction, delta: Array) -> Ends:
         kind: Kind = "delta" if direction == "forward" else "reverse"
         sign = sign_of(direction)
         guess = np.maximum(self._guess(direction, delta), 0.0)
         x, slope, error = self._root_of(kind, delta, sign * guess)
-        eps = np.maximum(sign * x, 0.0)
+        eps = np.where(np.isfinite(error), np.maximum(sign * x, 0.0), math.nan)  # nothing is known about the others
         with np.errstate(divide="ignore", invalid="ignore"):
             margin = 2 * error / slope + 1e-15 * eps
         margin = np.where(np.isfinite(margin) & (margin > 0), margin, 1e-3 * eps + 1e-9)
@@ -168,24 +179,38 @@ def _next_step(x: Array, f: Array, slope: Array, step: Array, between: tuple[Arr
 
 
 class Jumping:
-    """The same at the depth that each reading wants, with more and more jumps followed until the bracket is narrow."""
+    """The same at the depth that each reading wants, with several numbers of jumps until the bracket is narrow."""
 
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
         self._made: dict[tuple[int, int], JumpAnswers] = {}
+        self._tried: dict[int, list[int]] = {}
+        samples = [(loss.rate, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+        sparse = math.fsum(n * rate**2 for rate, n in samples) < _SPARSE or sum(n for _, n in samples) < _FEW
+        self._narrow = _SIX_DIGITS if sparse else _NINE_DIGITS
 
     def _at(self, level: int, most: int) -> JumpAnswers:
         if (level, most) not in self._made:
             self._made[level, most] = JumpAnswers(self.total, level, most)
         return self._made[level, most]
 
+    def _numbers(self, level: int) -> list[int]:
+        """The numbers of jumps that are tried in turn, the likeliest first."""
+        if level not in self._tried:
+            likely = likely_jumps(self.total, DROPPED_NATS - LEVEL_NATS * level)
+            tried = [likely, likely + 1, likely - 1, *range(1, _FEW_JUMPS + 1)]
+            self._tried[level] = [most for most in dict.fromkeys(tried) if most > 0]
+        return self._tried[level]
+
     def ask(self, level: NDArray[np.int_], ask: Ask, narrow: float) -> Ends:
         """The answers, each from its level; all of them hold, so that the narrowest ends do."""
         lower, upper = np.zeros(level.size), np.full(level.size, math.inf)
-        for most in range(1, _MOST_JUMPS + 1):
-            wide = is_wide(Ends(lower, upper), narrow)
-            for one in np.unique(level[wide]).tolist():
-                (mine,) = np.nonzero(wide & (level == one))
+        narrow = max(narrow, self._narrow)
+        for one in np.unique(level).tolist():
+            for most in self._numbers(one):
+                (mine,) = np.nonzero(is_wide(Ends(lower, upper), narrow) & (level == one))
+                if not mine.size:
+                    break
                 with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
                     ends = ask(self._at(one, most), mine)
                     lower[mine] = np.maximum(lower[mine], np.minimum(ends.lower, upper[mine]))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Ladder", "Side", "joined"]
 
 Side: TypeAlias = Literal["left", "middle", "right"]
+_Row: TypeAlias = tuple[float, float, float, float]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
 _APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
@@ -26,6 +27,8 @@ _RATIO = 0.8  # … and relative to the distance from the pole …
 _NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
 _FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung to the next
 _MOST_HALVINGS = 40
+_AT_A_TIME = 4  # rungs whose moments are taken together …
+_STEADY = 1.5  # … while the variance stays within this factor
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
 _SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
@@ -40,14 +43,16 @@ class Ladder:
         self.side, self._moments = side, moments
         self.outward = -1.0 if side == "left" else 1.0
         closest = _CLOSEST * moments.width
-        self._rows: list[tuple[float, float, float, float]] = []
+        pole = 1.0 if side == "right" else 0.0
+        mean = moments.mean_under_q if side == "right" else moments.mean_under_p
+        self._start: _Row = (pole, moments.log_mass[pole], mean, moments.spread**2)
+        self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
         self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
-            pole = 1.0 if side == "right" else 0.0
-            mean = moments.mean_under_q if side == "right" else moments.mean_under_p
-            self._append_after(pole, 0.0, mean, pole + self.outward * closest)
+            first, variance = self._start[0] + self.outward * closest, moments.spread**2
+            self._extend([first, *self._ahead(first, variance)], variance)
 
     @property
     def table(self) -> Array:
@@ -56,57 +61,82 @@ class Ladder:
             self._table = np.array(self._rows)
         return self._table
 
-    def _append(self, c: float) -> None:
-        k, mean, variance = self._moments(np.array([c]))[0].tolist()
-        self._rows.append((c, k, mean, variance))
-
-    def _distance(self, c: float) -> float:
-        return {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
-
     def climb(self) -> bool:
-        """One more rung; False when there is none."""
+        """Some rungs more; False when there is none."""
         if self.ended:
             return False
         c, k, mean, variance = self._rows[-1]
-        pole = 0.0 if self.side == "left" else 1.0
-        distance = self._distance(c)
-        ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
-        step = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
-        following = c + self.outward * step
-        least, greatest = self._moments.steepest
-        deep = self.side != "middle" and (c - pole) * mean - k > _DEEPEST
+        tilts = self._ahead(c, variance)
+        deep = self.side != "middle" and (c - self._start[0]) * mean - k > _DEEPEST
         shrunk = variance * self._moments.width**2 < _SHRUNK
-        beyond = following > 1 - _CLOSEST * self._moments.width if self.side == "middle" else False
-        if deep or shrunk or beyond or not least < following < greatest or len(self._rows) > _MOST_RUNGS:
-            self.ended = True
-            return False
-        self._append_after(c, k, mean, following)
-        if not math.isfinite(self._rows[-1][1]):  # the nodes do not reach that far
-            self._rows.pop()
-            self.ended = True
+        self.ended = deep or shrunk or not tilts or len(self._rows) > _MOST_RUNGS
+        if not self.ended:
+            self._extend(tilts, variance)
         return not self.ended
 
-    def _append_after(self, c: float, k: float, mean: float, following: float) -> None:
-        """A rung that follows the tilt c, not too far from it.
+    def _ahead(self, c: float, variance: float) -> list[float]:
+        """The tilts that follow, some at a time, as if the variance stayed what it is."""
+        least, greatest = self._moments.steepest
+        if self.side == "middle":
+            greatest = 1 - _CLOSEST * self._moments.width
+        tilts: list[float] = []
+        while len(tilts) < _AT_A_TIME:
+            distance = {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
+            ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
+            c += self.outward / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            if not least < c < greatest:
+                break
+            tilts.append(c)
+        return tilts
+
+    def _extend(self, tilts: list[float], variance: float) -> None:
+        """Rungs at these tilts as far as the variance is about what they were made for, and none is too far off.
 
         At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
         """
+        before = len(self._rows)
+        for row in self._rows_at(tilts):
+            if not self._rise(row) < _FARTHEST:
+                if len(self._rows) == before:
+                    self._approach(row)
+                return
+            self._rows.append(row)
+            if not variance / _STEADY < row[3] < variance * _STEADY:
+                return
+
+    def _approach(self, row: _Row) -> None:
+        """One rung so near that the integrand does not lose too much; none where the nodes do not reach."""
+        last = self._last[0]
         for _ in range(_MOST_HALVINGS):
-            self._append(following)
-            gap = self._rows[-1][1] - k - (following - c) * mean
-            if gap < _FARTHEST or not math.isfinite(gap) or abs(following - c) < 1e-9 * abs(c):
+            rise = self._rise(row)
+            if rise < _FARTHEST or not math.isfinite(rise) or abs(row[0] - last) < 1e-9 * abs(row[0]):
                 break
-            self._rows.pop()
-            following = c + (following - c) / 2
+            (row,) = self._rows_at([last + (row[0] - last) / 2])
+        if math.isfinite(row[1]):
+            self._rows.append(row)
+        else:
+            self.ended = True
+
+    def _rows_at(self, tilts: list[float]) -> list[_Row]:
+        return [(c, *row) for c, row in zip(tilts, self._moments(np.array(tilts)).tolist(), strict=True)]
+
+    @property
+    def _last(self) -> _Row:
+        """The last rung, or the pole from which the ladder starts."""
+        return self._rows[-1] if self._rows else self._start
+
+    def _rise(self, row: _Row) -> float:
+        """How far K lies above its tangent at the last rung."""
+        c, k, mean, _ = self._last
+        return row[1] - k - (row[0] - c) * mean
 
     def reach(self, threshold: float) -> None:
         """Climb until the saddle point of the threshold lies between two rungs, poles included, or the ladder ends.
 
         One rung more than that: which rung serves a threshold must not depend on how far others have climbed.
         """
-        while not self.ended and self._centre(*self._rows[-1][:3]) <= self.outward * threshold:
-            self.climb()
-        if not self.ended and (len(self._rows) < 2 or self._centre(*self._rows[-2][:3]) <= self.outward * threshold):
+        far = self.outward * threshold
+        while not self.ended and (len(self._rows) < 2 or self._centre(*self._rows[-2][:3]) <= far):
             self.climb()
 
     def _centre(self, c: float, _: float, mean: float) -> float:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.integrals import STEP_SLACK, Integrals, Kind, Rung
+from edgeworth.composition.backward_ceiling import BackwardCeiling
+from edgeworth.composition.integrals import Integrals, Kind, Rung
 from edgeworth.composition.sampled_gaussian import Steps
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ _MOST_MOVES = 5
 _POOR = 1e-7  # a relative width at which halving is tried
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
-_CHERNOFF_SLACK = 1e-6
 _NEAR = 6.0  # standard deviations
-_CEILING_TILTS = 0.7 * 1.6 ** np.arange(8)  # in units of 1/std
 
 
 class LineProfiles:
@@ -103,22 +102,13 @@ class LineProfiles:
         return Ends(np.clip(1 - most - 4 * ROUNDING, 0.0, 1.0), np.clip(1 - least + 4 * ROUNDING, 0.0, 1.0))
 
     @cached_property
-    def _ceiling(self) -> tuple[Array, Array]:
-        """Some tilts c < 0, and K(c) + a log a - (1+a) log(1+a) at a = -c, with room for the error of K; as columns."""
-        moments = self.integrals.moments
-        c = np.maximum(-moments.width * _CEILING_TILTS, moments.steepest[0])
-        k = moments.log(c)
-        slack = _CHERNOFF_SLACK * (1 + np.abs(k)) + STEP_SLACK * sum(n for _, n in self.steps.others)
-        return c[:, None], np.asarray(k - c * np.log(-c) - (1 - c) * np.log1p(-c) + slack)[:, None]
+    def _ceiling(self) -> BackwardCeiling:
+        return BackwardCeiling(self.integrals.moments, float(sum(n for _, n in self.steps.others)))
 
-    def _backward_ceiling(self, epsilon: Array) -> Array:
-        """An upper bound of the backward profile by Chernoff: often it settles which direction is the larger.
-
-        E_P[(1 - e^(eps+T))_+] <= a^a/(1+a)^(1+a) e^(K(-a) - a eps) for every a > 0, by the largest (1 - y) y^a.
-        """
-        c, log_front = self._ceiling
-        bound = np.minimum.reduce(log_front + c * epsilon, axis=0)
-        return np.asarray(np.exp(np.minimum(bound, 0.0)) + self.steps.dropped[0])
+    def _backward_ceiling(self, epsilon: Array, *, fine: bool = False) -> Array:
+        """An upper bound of the backward profile, quickly; the finer one costs more, and a line still more."""
+        bound = self._ceiling.normal(epsilon) if fine else self._ceiling.chernoff(epsilon)
+        return np.asarray(bound + self.steps.dropped[0])
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
@@ -135,11 +125,14 @@ class LineProfiles:
     def _not_settled(self, upper: Array, delta: Array) -> NDArray[np.intp]:
         """Where nothing proves the backward delta at the upper end of eps to be below the target.
 
-        Where something does, eps backward is below that end, too: Chernoff's bound if it is enough, else a reading.
+        Where something does, eps backward is below that end, too: a quick bound if it is enough, else a reading.
         """
         known = np.isfinite(upper)
         settled = known & (self._backward_ceiling(upper) <= delta)
         (asked,) = np.nonzero(known & ~settled)
+        if asked.size:
+            settled[asked] = self._backward_ceiling(upper[asked], fine=True) <= delta[asked]
+            asked = asked[~settled[asked]]
         if asked.size:
             settled[asked] = self._delta_by_lines("backward", upper[asked]).upper <= delta[asked]
         return np.nonzero(~settled)[0]
@@ -188,16 +181,16 @@ class LineProfiles:
     def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
         """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
         dropped, n = self.steps.dropped[kind in UNDER_Q], eps.size
-        start, room = np.concatenate([eps, eps]), np.concatenate([-margin, margin])
+        room = np.concatenate([-margin, margin])
+        start = np.concatenate([eps, eps])
         for _ in range(MOST_WIDENINGS):
             tried = np.maximum(start + room, 0.0)
             ends = rung.ends(kind, sign * tried)
             below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
             above = ends.upper[n:] + dropped <= delta
-            good = np.concatenate([below, above])
-            if good.all():
-                break
-            room = np.where(good, room, 4 * room)
+            if below.all() and above.all():
+                return Ends(tried[:n], tried[n:])
+            room = np.where(np.concatenate([below, above]), room, 4 * room)
         return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))
 
     def _halved(self, direction: Direction, delta: float, lower: float, upper: float) -> tuple[float, float]:

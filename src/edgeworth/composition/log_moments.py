@@ -23,7 +23,8 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 40.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -61,8 +62,24 @@ class LogMoments:
         nodes = self._reaching(tilt)
         log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
         if nodes.size.size == 1:
-            return np.asarray(log + self._count[0] * _log_whole(*_weights(tilt, nodes), nodes))
+            top, weight = _weights(tilt, nodes)
+            return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
+
+    def normal_rows(self, tilt: Array) -> Array:
+        """Rows K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.
+
+        By the inequality of Berry and Esseen: C sum n E|L - m|^3/K''^1.5, C as known for equal and for other steps.
+        """
+        nodes = self._reaching(tilt)
+        _, mean, variance = self._rows(tilt, nodes).T
+        constant, third = _OTHER_STEPS, np.zeros(tilt.size)  # of Gaussian steps, which are at no distance
+        if nodes.size.size == 1:
+            constant = _OTHER_STEPS if self._gaussian else _EQUAL_STEPS
+            third = self._count[0] * _third_moment(tilt, nodes)
+        elif nodes.size.size:
+            third = np.array([self._count @ _third_moments(c, nodes) for c in tilt.tolist()])
+        return np.column_stack([mean, np.sqrt(variance), constant * third / variance**1.5])
 
     def _reaching(self, tilt: Array) -> _Nodes:
         """The nodes for these tilts."""
@@ -124,9 +141,9 @@ def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:
     return top, np.exp(weight, out=weight)
 
 
-def _log_whole(top: Array, weight: Array, nodes: _Nodes) -> Array:
-    """Log of the sum of the weights; inf where the nodes do not reach."""
-    log = top + np.log(np.add.reduce(weight, axis=1))
+def _log_whole(top: Array, weight: Array, whole: Array, nodes: _Nodes) -> Array:
+    """Log of the whole of the weights; inf where the nodes do not reach."""
+    log = top + np.log(whole)
     if nodes.open[0]:
         log[np.maximum(weight[:, 0], weight[:, -1]) > _END] = math.inf
     return np.asarray(log)
@@ -135,13 +152,29 @@ def _log_whole(top: Array, weight: Array, nodes: _Nodes) -> Array:
 def _one_part(tilt: Array, nodes: _Nodes) -> Array:
     """Rows K, K', K'' of one step."""
     top, weight = _weights(tilt, nodes)
-    rows = np.empty((tilt.size, 3))
-    rows[:, 0] = _log_whole(top, weight, nodes)
-    whole = np.add.reduce(weight, axis=1)
+    whole, rows = np.add.reduce(weight, axis=1), np.empty((tilt.size, 3))
+    rows[:, 0] = _log_whole(top, weight, whole, nodes)
     mean = rows[:, 1] = np.add.reduce(weight * nodes.loss, axis=1) / whole
     weight *= np.square(nodes.loss - mean[:, None])
     rows[:, 2] = np.add.reduce(weight, axis=1) / whole
     return rows
+
+
+def _third_moment(tilt: Array, nodes: _Nodes) -> Array:
+    """E|L - E L|^3 of one step at every tilt."""
+    weight = _weights(tilt, nodes)[1]
+    whole = np.add.reduce(weight, axis=1)
+    off = np.abs(nodes.loss - (np.add.reduce(weight * nodes.loss, axis=1) / whole)[:, None])
+    return np.asarray(np.add.reduce(weight * (off * off * off), axis=1) / whole)
+
+
+def _third_moments(c: float, nodes: _Nodes) -> Array:
+    """The same for one tilt, of each part."""
+    exponent = c * nodes.loss + nodes.log_weight
+    weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+    whole = np.add.reduceat(weight, nodes.start)
+    off = np.abs(nodes.loss - np.repeat(np.add.reduceat(weight * nodes.loss, nodes.start) / whole, nodes.size))
+    return np.asarray(np.add.reduceat(weight * (off * off * off), nodes.start) / whole)
 
 
 def _many_parts(c: float, nodes: _Nodes) -> Array:

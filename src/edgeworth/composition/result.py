@@ -20,7 +20,8 @@ class ComposedCurve:
     """T(P, Q) of the whole composition, "forward".
 
     `lower` and `upper` enclose the true f everywhere when the certificate is certified; they are None for an
-    estimate. `rounding` is a relative bound on the evaluation of these curves in double precision.
+    estimate. `rounding` is a relative bound on the evaluation of these curves in double precision, `shift` an absolute
+    one on that of epsilon: near the largest loss a small shift is the larger part of what is left of delta.
     """
 
     value: TradeOff
@@ -28,6 +29,7 @@ class ComposedCurve:
     lower: TradeOff | None = None
     upper: TradeOff | None = None
     rounding: float = 0.0
+    shift: float = 0.0
 
     def map(self, change: Callable[[TradeOff], TradeOff]) -> ComposedCurve:
         """The same change of all three curves; it must preserve the order of trade-off functions."""
@@ -35,14 +37,17 @@ class ComposedCurve:
         same = self.lower is self.value and self.upper is self.value
         lower = value if same else self.lower and change(self.lower)
         upper = value if same else self.upper and change(self.upper)
-        return ComposedCurve(value, self.certificate, lower, upper, self.rounding)
+        return ComposedCurve(value, self.certificate, lower, upper, self.rounding, self.shift)
 
 
-def with_disclosure(curve: TradeOff, total: TotalLoss) -> TradeOff:
-    """The curve with the masses at L = -inf and L = +inf, which the law given finite losses leaves out."""
+def with_disclosure(curve: TradeOff, total: TotalLoss, lean: int = 0) -> TradeOff:
+    """The curve with the masses at L = -inf and L = +inf, which the law given finite losses leaves out.
+
+    A lower end leans to the right, an upper end to the left, so that the rounding of alpha/(1 - a) cannot pass it.
+    """
     if total.null_only == 0 and total.alternative_only == 0:
         return curve
-    return Rescaled(curve, null_only=total.null_only, alternative_only=total.alternative_only)
+    return Rescaled(curve, null_only=total.null_only, alternative_only=total.alternative_only, lean=lean)
 
 
 def estimate(curve: TradeOff, total: TotalLoss, method: str, *notes: str) -> ComposedCurve:

@@ -9,7 +9,7 @@ same loss, and
 
 for every v that counts outcomes: delta, P[T > t], Q[T <= t] and their mirror images. chi(x) = Phi((X - x)/s) is smooth
 enough for the trapezoidal rule: |chi(x + iy)| <= e^(y^2/(2 s^2)) chi(x), and (log chi)'' lies in [-1/s^2, 0]. So is the
-window from a start to a cut, the difference of two such functions.
+window from a start to a cut, a product of such functions, each edge with a softness s of its own.
 """
 
 from __future__ import annotations
@@ -29,14 +29,27 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["SampledGaussian", "Step", "Steps", "cut_for", "log_dropped"]
+__all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped", "log_overlap"]
 
 _SOFTNESS = 0.15  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
+_LEFTMOST = 40.0  # how far left of 0 a tilt may push
 _HALF = -math.log(2)
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
+
+
+class Edge(NamedTuple):
+    """Where a window begins or ends, and over which width."""
+
+    place: float
+    softness: float
+
+    def density(self, x: Array, sign: float) -> Array:
+        """That of a hard end at place + softness Z, relative to what this one keeps beyond it, or below for -1."""
+        z = sign * (x - self.place) / self.softness
+        return np.asarray(np.exp(-0.5 * z * z - log_ndtr(z) - (_LOG_ROOT + math.log(self.softness))))
 
 
 @dataclass(frozen=True)
@@ -50,18 +63,26 @@ class SampledGaussian:
     start: float = -math.inf
     softness: float = _SOFTNESS
     """s: the width over which the cut falls."""
+    start_softness: float = _SOFTNESS
+    """The width over which the window rises from its start."""
+    further: tuple[Edge, ...] = ()
+    """Cuts beyond the first, of which it is left out as well: what they take is the shells' that start there."""
 
     @property
     def steepest(self) -> tuple[float, float]:
-        """Those of the loss; after a cut, the tilts whose mass stays near it."""
+        """Those of the loss; after a cut, the tilts whose mass stays near it, and right of the first nodes."""
         if math.isinf(self.cut):
             return self.whole.steepest
         near = float(self.posterior(np.array([self.cut + 4 * self.softness]))[0])
-        return max(self.whole.steepest[0], -1e4 / self.mu), _STEEPEST / (self.mu * near * self.softness**2)
+        least = -max(1e4, _LEFTMOST / self.leftmost) / self.mu
+        return max(self.whole.steepest[0], least), _STEEPEST / (self.mu * near * self.softness**2)
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:
-        """Logs of the dropped masses under P and Q: E[Phi((x - X)/s)] = Phi((mean - X)/sqrt(1 + s^2))."""
+        """Logs of the masses beyond the cut under P and Q: E[Phi((x - X)/s)] = Phi((mean - X)/sqrt(1 + s^2)).
+
+        Further cuts add what `log_overlap` bounds: less than 1e-12 of these.
+        """
         return log_dropped(self.mu, self.rate, self.cut, self.softness)
 
     @property
@@ -74,10 +95,21 @@ class SampledGaussian:
         """Whether only outcomes beyond a start are kept."""
         return math.isfinite(self.start)
 
-    @property
+    @cached_property
     def strip_factor(self) -> float:
-        """|w(x + iy)| grows by e^(y^2/2) for the density, and by e^(y^2/(2 s^2)) for the cut."""
-        return 1.0 if self.is_whole else 1 + 1 / self.softness**2
+        """|w(x + iy)| grows by e^(y^2/2) for the density, and by e^(y^2/(2 s^2)) for every edge."""
+        return 1 + math.fsum(1 / edge.softness**2 for edge, _ in self._edges)
+
+    @cached_property
+    def cuts(self) -> tuple[Edge, ...]:
+        """Every cut."""
+        return tuple(edge for edge in (Edge(self.cut, self.softness), *self.further) if math.isfinite(edge.place))
+
+    @cached_property
+    def _edges(self) -> tuple[tuple[Edge, float], ...]:
+        """Every edge, with the sign of what it keeps: -1 below it, 1 beyond it."""
+        start = [(Edge(self.start, self.start_softness), 1.0)] if self.is_jump else []
+        return (*((edge, -1.0) for edge in self.cuts), *start)
 
     def bend(self, c: float) -> float:
         """At least |(log w)''|."""
@@ -85,7 +117,7 @@ class SampledGaussian:
 
     def falling_from(self, c: float) -> float:
         """From here on log w falls with slope -1 at least, and beyond a cut X with (x - X)/(2 s^2) on top of it."""
-        peak = max(max(c, 0.0) * self.mu + 1, self.start + 8 * self.softness)
+        peak = max(max(c, 0.0) * self.mu + 1, self.start + 8 * self.start_softness)
         if peak <= self.cut:
             return peak
         # For x > X: (log chi)' <= -(x - X)/s^2, of which half is spent here. The slope falls from x0 on by r <= 1, and
@@ -110,28 +142,14 @@ class SampledGaussian:
         return log_phi if self.is_whole else log_phi + self.log_window(x)
 
     def log_window(self, x: Array) -> Array:
-        """Log chi(x), chi the share of a normal law about x that lies between start and cut."""
-        before = (self.cut - x) / self.softness
-        if not self.is_jump:
-            return np.asarray(log_ndtr(before))
-        after = (x - self.start) / self.softness
-        log_most = log_ndtr(np.minimum(after, before))
-        if math.isinf(self.cut):
-            return np.asarray(log_most)
-        return np.asarray(log_most + np.log1p(-np.exp(log_ndtr(-np.maximum(after, before)) - log_most)))
+        """Log chi(x): for every edge, log of the share of a normal law about x that lies on its right side."""
+        return np.asarray(sum(log_ndtr(sign * (x - edge.place) / edge.softness) for edge, sign in self._edges))
 
     def cut_density(self, x: Array) -> Array:
-        """The density of hard ends at start + s Z and X + s Z, relative to chi.
-
-        E[w(X + sZ)] is the integral of w chi times this, and (log chi)' is at most this in size.
-        """
-        density, edges = np.zeros(x.size), [edge for edge in (self.start, self.cut) if math.isfinite(edge)]
-        if edges:
-            log_front = self.log_window(x) + (_LOG_ROOT + math.log(self.softness))
-        for edge in edges:
-            z = (edge - x) / self.softness
-            density += np.exp(-0.5 * z * z - log_front)
-        return density
+        """The density of hard ends X + sZ, relative to what they keep, added over the edges: at least |(log chi)'|."""
+        return (
+            np.sum([edge.density(x, sign) for edge, sign in self._edges], axis=0) if self._edges else np.zeros(x.size)
+        )
 
     def posterior(self, x: Array) -> Array:
         """r(x) = L'(x)/mu."""
@@ -156,8 +174,8 @@ class SampledGaussian:
         right = max(peak, self.start) + 10.5
         if math.isfinite(self.cut):
             right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
-        # e^(-2 pi^2 s^2/h^2) and e^(-2 pi^2/(mu h)) are below 1e-30
-        h = min(0.08, 0.25 / self.mu, 0.53 * self.softness)
+        # e^(-2 pi^2/(h^2 sum of s^-2)) and e^(-2 pi^2/(mu h)) are below 1e-30
+        h = min(0.08, 0.25 / self.mu, 0.53 / math.sqrt(self.strip_factor - 1))
         x = h * np.arange(math.floor(max(left, -60.0) / h), math.ceil(right / h) + 1, dtype=np.float64)
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
 
@@ -220,6 +238,19 @@ def log_dropped(mu: float, rate: float, cut: float, softness: float = _SOFTNESS)
     """Logs of the masses that a cut drops, under P and under Q."""
     wide = math.sqrt(1 + softness**2)
     null, shifted = log_ndtr([-cut / wide, (mu - cut) / wide]).tolist()
+    return null, float(np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
+
+
+def log_overlap(mu: float, rate: float, edge: Edge, further: Edge) -> tuple[float, float]:
+    """At least the logs of E[(1 - F) G] under P and Q, F and G the shares of a normal law about x beyond two edges.
+
+    If u = x + s Z < X and v = x + s' Z' > X', then v - X' + b (X - u) > 0 for every b >= 0: a tail of a normal law.
+    """
+    weight = np.linspace(0.0, 1.0, 64)
+    wide = np.sqrt((1 - weight) ** 2 + further.softness**2 + (weight * edge.softness) ** 2)
+    null, shifted = (
+        float(np.min(log_ndtr((weight * (edge.place - mean) - (further.place - mean)) / wide))) for mean in (0.0, mu)
+    )
     return null, float(np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from edgeworth.composition.raised import Raised, raised
 from edgeworth.composition.sampled_gaussian import SampledGaussian
+from edgeworth.composition.waves import wave_less_one
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss
 from edgeworth.losses.moments import excess
@@ -41,8 +42,9 @@ _MOST_SHIFTS = 24
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
 _SHIFTED_QUADRATURE = 2e-17
+_DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
 _STEEPEST = 300.0  # nats that a tilt may add on a shifted line
-_CELLS = np.linspace(0.0, 1.0, 300)
+_CELLS = np.linspace(0.0, 1.0, 150)
 _LOW = 200.0  # a frequency, times an angle
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates, as shares of theta = pi/2
 
@@ -51,7 +53,8 @@ class Shifted(NamedTuple):
     """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(B - tA) + edge).
 
     A is Im L(x + iy) at every node and B = c (Re L(x + iy) - L(x)), a row for each y; v the weights. For c >= 0 B is
-    at most 0, and left out.
+    at most 0, and left out. Of a jump v are at least the masses of the cells right of the nodes, and B is counted in
+    the growth: their sum is an upper bound to all its digits, however small.
     """
 
     growth: Array
@@ -59,10 +62,14 @@ class Shifted(NamedTuple):
     rise: Array | None
     edge: Array
     """With the noise of the sums."""
+    masses: Array | None = None
 
     def log_bound(self, t: Array, weight: Array) -> Array:
         """At least log |phi| at each t and beyond it."""
         exponent = np.multiply.outer(-t, self.fall)
+        if self.masses is not None:
+            sums = np.exp(np.maximum(exponent, -_DEEPEST)) @ self.masses + self.edge
+            return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
         if self.rise is not None:
             exponent += self.rise
         sums = np.expm1(exponent) @ weight
@@ -164,26 +171,13 @@ class TiltedPart:
         return float(self.weight @ (self.loss - mean) ** 2)
 
 
-def _wave(angle: NDArray[Any]) -> NDArray[np.complex128]:
-    """e^(i angle) - 1, accurate where it is small."""
-    if np.iscomplexobj(angle):
-        turn = _wave(angle.real)
-        return np.asarray(np.expm1(-angle.imag) * (1 + turn) + turn)
-    half = 0.5 * angle
-    sine = np.sin(half)
-    wave = np.empty(angle.shape, dtype=complex)
-    wave.real = -2 * sine * sine
-    wave.imag = 2 * sine * np.cos(half)
-    return wave
-
-
 def _waves_at_multiples(angle: NDArray[Any], count: int) -> NDArray[np.complex128]:
-    """e^(ij angle) - 1 for j = 0, …, count - 1: sines and cosines of one angle, then sums of angles.
+    """e^(ij angle) - 1 for j = 0, …, count - 1: one angle, then sums of angles.
 
     With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
     """
     waves = np.zeros((count, angle.size), dtype=complex)
-    waves[1] = _wave(angle)
+    waves[1] = wave_less_one(angle)
     done = 2
     while done < count:
         half, rows = waves[done // 2], min(done, count - done)
@@ -200,7 +194,7 @@ def _waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray[np.com
     block = max(1, _LARGEST_BLOCK // loss.size)
     for start in range(0, t.size, block):
         part = slice(start, start + block)
-        values[part] = np.sum(weight * _wave(np.multiply.outer(t[part], loss)), axis=1)
+        values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
     return values
 
 
@@ -258,6 +252,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     posterior = step.posterior(x)
     shifted = _shifted(step, c, ends, posterior, weight, frequency)
     if step.is_jump:
+        shifted = _bounded(shifted, weight, h, step.bend(c))
         log_moment = _log_sum(c * loss + log_weight)
         rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
         moment = log_moment, rounding * (1 + 1e-9)
@@ -294,15 +289,22 @@ def _shifted(
     y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
     theta = step.mu * y
     fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
+    if step.is_jump:  # its window is moved along as a whole
+        turned = min(c, 0.0) * np.log(np.cos(theta / 2))
+        return Shifted(step.strip_factor * y * y / 2 + turned, fall, None, np.zeros(y.size))
     noise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT)  # a dot product adds one after the other
     rise, back = None, 1.01 * y * float(weight @ ends)
     if c < 0:
         rise, most = _rise(c, theta, posterior)
         noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
         back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
-    if step.is_jump:  # its window is moved along as a whole
-        return Shifted(step.strip_factor * y * y / 2, fall, rise, noise)
     return Shifted(y * y / 2, fall, rise, noise + back)
+
+
+def _bounded(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
+    """The same with at least the mass of each cell at its left end, where e^(-tA) is largest; beyond the ends, v/h."""
+    masses = np.append(np.maximum(weight[1:], weight[:-1]) * math.exp(h * h * bend / 8), weight[-1] / h)
+    return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
 
 
 def _rise(c: float, theta: Array, posterior: Array) -> tuple[Array, Array]:
@@ -360,9 +362,11 @@ def _log_moment(
 
     `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
     """
-    if abs(c) * float(np.max(np.abs(loss))) < 600.0:
+    if float(np.max(c * loss + log_weight)) < 600.0 and float(np.max(loss)) < 600.0:
         weight = np.exp(log_weight)
-        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss)) * [[1.0], [c]]
+        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss).clip(max=600.0)) * [[1.0], [c]]
+        steep = c * loss > 600.0  # there e^(cL) overflows, and all else is below its ulps
+        raised[steep] = np.exp(c * loss[steep] + log_weight[steep])
         gain = math.fsum([missing, *(raised - plain).tolist()])
         # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
         noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
@@ -377,7 +381,7 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
     """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
     far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
-    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 500)
+    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 200)
     loss, log_density = step.loss(x), step.log_density(x)
     exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
     kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - nats - 4, axis=0)

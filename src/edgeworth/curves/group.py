@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from edgeworth.curves.elementwise import Array
     from edgeworth.curves.profile import Profile
 
-__all__ = ["Chain", "End", "Group", "group", "knows_power"]
+__all__ = ["Chain", "End", "Group", "Grouped", "group", "knows_power"]
 
 End: TypeAlias = Literal["lower", "upper"]
 
@@ -197,7 +197,23 @@ class Chain(TradeOff):
 
 
 @dataclass(frozen=True, eq=False)
-class Group(TradeOff):
+class Grouped:
+    """k records of a curve: what its trade-off function and its profile both start from."""
+
+    base: TradeOff
+    size: int
+    end: End = "lower"
+    slack: float = 0.0
+    near: Guide | None = None
+    """The guide of a curve near the base, where one has been made; None: that of the base."""
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return Chain(self.base, self.size, self.end, self.slack)
+
+
+@dataclass(frozen=True, eq=False)
+class Group(Grouped, TradeOff):
     """f^(k) for a curve without a formula of it; an end that holds whatever the rounding.
 
     Small values of a symmetric f are also read off the inverse, which is f^(k) again: both are bounds, and the better
@@ -208,22 +224,12 @@ class Group(TradeOff):
     True
     """
 
-    base: TradeOff
-    size: int
-    end: End = "lower"
-    slack: float = 0.0
-    near: Guide | None = None
-
-    @cached_property
-    def _direct(self) -> Chain:
-        return Chain(self.base, self.size, self.end, self.slack)
-
     @cached_property
     def _mirrored(self) -> Inverse:
-        return Inverse(self._direct)
+        return Inverse(self._chain)
 
     def _evaluate(self, alpha: Array) -> Array:
-        value = self._direct._bounded_evaluate(alpha)  # noqa: SLF001 - the same curve
+        value = self._chain._bounded_evaluate(alpha)  # noqa: SLF001 - the same curve
         rare = (value < _RARE) & (alpha < 1) & (alpha > 0)
         if self.is_symmetric and rare.any():
             root = self._mirrored._evaluate(alpha[rare])  # noqa: SLF001
@@ -234,7 +240,7 @@ class Group(TradeOff):
         return value
 
     def _power(self, alpha: Array) -> Array:
-        return self._direct._power(alpha)  # noqa: SLF001
+        return self._chain._power(alpha)  # noqa: SLF001
 
     @property
     def is_symmetric(self) -> bool:

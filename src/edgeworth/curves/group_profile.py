@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.curves.elementwise import times_exp
-from edgeworth.curves.group import Chain, End
+from edgeworth.curves.group import Grouped
 from edgeworth.curves.group_guide import Guide
 from edgeworth.curves.profile import Profile
 
@@ -36,19 +36,8 @@ _MOST_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class GroupProfile(Profile):
+class GroupProfile(Grouped, Profile):
     """delta^(k), never too small for the lower end of f and never too large for the upper one."""
-
-    base: TradeOff
-    size: int
-    end: End = "lower"
-    slack: float = 0.0
-    near: Guide | None = None
-    """The guide of a curve near the base, where one has been made; None: that of the base."""
-
-    @cached_property
-    def _chain(self) -> Chain:
-        return Chain(self.base, self.size, self.end, self.slack)
 
     @cached_property
     def _profile(self) -> Profile:

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Rescaled", "RescaledProfile"]
 
+_ULPS = 2.0**-50  # of a stretched alpha and of a shifted epsilon
+
 
 @dataclass(frozen=True)
 class Rescaled(TradeOff):
     """f(alpha) = (1 - b) base(alpha/(1 - a)) up to alpha = 1 - a, then 0.
 
     P has mass a = ``null_only`` where Q has none, Q mass b = ``alternative_only`` where P has none. Either
-    equal to 1 means that the two laws share nothing: f = 0.
+    equal to 1 means that the two laws share nothing: f = 0. A curve that is a bound says with `lean` on which side its
+    argument is rounded: 1 to the right for a lower end, -1 to the left for an upper one.
 
     >>> from edgeworth.curves.identity import Identity
     >>> Rescaled(Identity(), null_only=0.25, alternative_only=0.5)(0.375)
@@ -32,6 +35,7 @@ class Rescaled(TradeOff):
     base: TradeOff
     null_only: float = 0.0
     alternative_only: float = 0.0
+    lean: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "null_only", validation.probability(null_only=self.null_only))
@@ -43,7 +47,10 @@ class Rescaled(TradeOff):
         return self.null_only == 1 or self.alternative_only == 1
 
     def _stretched(self, alpha: Array) -> Array:
-        return np.minimum(alpha / (1 - self.null_only), 1.0) if not self._disjoint else np.ones(alpha.shape)
+        if self._disjoint:
+            return np.ones(alpha.shape)
+        room = 1 + self.lean * _ULPS / (1 - self.null_only) if self.null_only else 1.0
+        return np.minimum(alpha / (1 - self.null_only) * room, 1.0)
 
     def _evaluate(self, alpha: Array) -> Array:
         return (1 - self.alternative_only) * self.base._bounded_evaluate(self._stretched(alpha))  # noqa: SLF001
@@ -66,25 +73,29 @@ class Rescaled(TradeOff):
     def symmetrise(self) -> TradeOff:
         """min{f, f^-1}**; with equal masses on both sides, that of the base rescaled, since all commute."""
         if not self.is_symmetric and self.null_only == self.alternative_only:
-            return Rescaled(self.base.symmetrise(), self.null_only, self.alternative_only)
+            return Rescaled(self.base.symmetrise(), self.null_only, self.alternative_only, self.lean)
         return super().symmetrise()
 
     def inverse(self) -> TradeOff:
         """The same with the two masses exchanged and the base inverted."""
-        return Rescaled(self.base.inverse(), null_only=self.alternative_only, alternative_only=self.null_only)
+        return Rescaled(self.base.inverse(), self.alternative_only, self.null_only, self.lean)
 
     def profile(self) -> Profile:
         """The profile b + (1 - b) delta(eps + log((1 - a)/(1 - b)))."""
-        return RescaledProfile(self.base.profile(), self.null_only, self.alternative_only)
+        return RescaledProfile(self.base.profile(), self.null_only, self.alternative_only, self.lean)
 
 
 @dataclass(frozen=True)
 class RescaledProfile(Profile):
-    """delta(eps) = b + (1 - b) base(eps + log((1 - a)/(1 - b))); 1 if either mass is 1."""
+    """delta(eps) = b + (1 - b) base(eps + log((1 - a)/(1 - b))); 1 if either mass is 1.
+
+    It leans as its f does: the profile of a lower end is an upper one, and its argument is rounded down.
+    """
 
     base: Profile
     null_share: float = 0.0
     alternative_share: float = 0.0
+    lean: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "null_share", validation.probability(null_share=self.null_share))
@@ -95,21 +106,23 @@ class RescaledProfile(Profile):
     def _disjoint(self) -> bool:
         return self.null_share == 1 or self.alternative_share == 1
 
-    @property
-    def _shift(self) -> float:
-        return float(np.log1p(-self.null_share) - np.log1p(-self.alternative_share))
+    def _shifted(self, epsilon: Array) -> Array:
+        a, b = self.null_share, self.alternative_share
+        shift = float(np.log1p(-a) - np.log1p(-b))
+        doubt = _ULPS * (np.abs(epsilon) + abs(shift) + a / (1 - a) + b / (1 - b)) if self.lean else 0.0
+        return np.asarray(epsilon + shift - self.lean * doubt)
 
     def _delta(self, epsilon: Array) -> Array:
         if self._disjoint:
             return np.ones(epsilon.shape)
         b = self.alternative_share
-        return b + (1 - b) * self.base._bounded_delta(epsilon + self._shift)  # noqa: SLF001
+        return b + (1 - b) * self.base._bounded_delta(self._shifted(epsilon))  # noqa: SLF001
 
     def _log_delta(self, epsilon: Array) -> Array:
         if self._disjoint:
             return np.zeros(epsilon.shape)
         b = self.alternative_share
-        inner = np.log1p(-b) + self.base._bounded_log(epsilon + self._shift)  # noqa: SLF001
+        inner = np.log1p(-b) + self.base._bounded_log(self._shifted(epsilon))  # noqa: SLF001
         return np.asarray(np.logaddexp(np.log(b), inner)) if b > 0 else inner
 
     def _reverse_delta(self, epsilon: Array) -> Array:
@@ -132,8 +145,8 @@ class RescaledProfile(Profile):
 
     def reverse(self) -> Profile:
         """The same with the two masses exchanged and the base reversed."""
-        return RescaledProfile(self.base.reverse(), self.alternative_share, self.null_share)
+        return RescaledProfile(self.base.reverse(), self.alternative_share, self.null_share, self.lean)
 
     def tradeoff(self) -> TradeOff:
         """(1 - b) f(alpha/(1 - a))."""
-        return Rescaled(self.base.tradeoff(), self.null_share, self.alternative_share)
+        return Rescaled(self.base.tradeoff(), self.null_share, self.alternative_share, self.lean)

@@ -133,7 +133,7 @@ class LatticeLoss(AtomicLoss):
 class BinaryLoss(LatticeLoss):
     """L = -epsilon or +epsilon, the law of randomized response, with the closed form of its cumulants."""
 
-    def __init__(self, epsilon: float, leak: float = 0.0) -> None:
+    def __init__(self, epsilon: float, leak: float = 0.0, *, rounded: bool = False) -> None:
         decay = math.exp(-epsilon)
         truth, lie, log_truth = 1.0 / (1.0 + decay), decay / (1.0 + decay), -math.log1p(decay)
         if epsilon > 0:
@@ -144,8 +144,15 @@ class BinaryLoss(LatticeLoss):
             atoms = np.array([0.0]), np.array([1.0]), np.array([1.0])
         super().__init__(lattice, *atoms, leak)
         object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "rounded", rounded)
 
     epsilon: float
+    rounded: bool
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether epsilon is a rounded quotient."""
+        return self.rounded
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """Both atoms in decimal arithmetic."""

@@ -17,7 +17,7 @@ import numpy as np
 from edgeworth.errors import TooLarge
 from edgeworth.losses.atomic import BinaryLoss, LatticeLoss
 from edgeworth.losses.gaussian import GaussianLoss
-from edgeworth.losses.law import Lattice, PrivacyLoss
+from edgeworth.losses.law import Lattice, PrivacyLoss, is_exact_quotient
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
 from edgeworth.mechanisms import DiscreteGaussian, DiscreteLaplace
@@ -242,5 +242,7 @@ def _(mechanism: DiscreteGaussian) -> PrivacyLoss:
 def _(mechanism: DiscreteLaplace) -> PrivacyLoss:
     """At sensitivity 0 nothing leaks; at 1 it is randomized response."""
     if mechanism.sensitivity <= 1:
-        return BinaryLoss(mechanism.sensitivity / max(mechanism.scale, _LEAST_SCALE))
+        scale = max(mechanism.scale, _LEAST_SCALE)
+        exact = is_exact_quotient(mechanism.sensitivity, scale)
+        return BinaryLoss(mechanism.sensitivity / scale, rounded=not exact)
     return DiscreteLaplaceLoss(mechanism.scale, mechanism.sensitivity)

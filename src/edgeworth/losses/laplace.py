@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.losses.law import Nodes, PrivacyLoss
+from edgeworth.losses.law import Nodes, PrivacyLoss, is_exact_quotient
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
 from edgeworth.mechanisms import Laplace
@@ -31,6 +31,12 @@ class LaplaceLoss(PrivacyLoss):
     """The loss of Laplace noise at sensitivity/scale = theta."""
 
     theta: float
+    rounded: bool = False
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether theta is a rounded quotient."""
+        return self.rounded
 
     @property
     def support(self) -> tuple[float, float]:
@@ -134,4 +140,5 @@ class LaplaceLoss(PrivacyLoss):
 
 @privacy_loss.register
 def _(mechanism: Laplace) -> PrivacyLoss:
-    return LaplaceLoss(mechanism.sensitivity / mechanism.scale)
+    theta = mechanism.sensitivity / mechanism.scale
+    return LaplaceLoss(theta, rounded=not is_exact_quotient(mechanism.sensitivity, mechanism.scale))

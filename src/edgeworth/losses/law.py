@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from edgeworth.losses.moments import Cumulants, cumulants_of_nodes, tilted_cumulants_of_nodes
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Lattice", "Nodes", "PrivacyLoss"]
+__all__ = ["Lattice", "Nodes", "PrivacyLoss", "is_exact_quotient"]
+
+
+def is_exact_quotient(above: float, below: float) -> bool:
+    """Whether above/below is a double.
+
+    >>> is_exact_quotient(1.0, 4.0), is_exact_quotient(1.0, 3.0)
+    (True, False)
+    """
+    return Fraction(above / below) * Fraction(below) == Fraction(above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,11 @@ class PrivacyLoss(ABC):
     def alternative_only(self) -> float:
         """Q[L = +inf]: outcomes that only the alternative can produce."""
         return 0.0
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the largest loss is a rounded number, and not the double that was given."""
+        return True
 
     @property
     def is_atomic(self) -> bool:

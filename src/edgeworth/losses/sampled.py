@@ -98,7 +98,7 @@ class SampledLoss(PrivacyLoss):
         """The images of two atoms are a lattice again; those of more are not."""
         return smallest_lattice(self.nodes()) if self.is_atomic else None
 
-    @property
+    @cached_property
     def support(self) -> tuple[float, float]:
         """The images of the ends of the base; never below log(1-p)."""
         least, greatest = self.base.support
