@@ -95,14 +95,59 @@ def test_auto_narrows_what_the_line_leaves_wide():
     assert both.upper - both.lower < 1e-6 * both.upper
 
 
-def test_auto_reads_epsilon_from_the_line_where_f_comes_from_the_lattice():
-    account = ew.account(ew.PoissonSampled(ew.Gaussian(0.357), rate=0.00858) ** 64)
-    assert account.certificate.method == "lattice"
-    epsilon = account.epsilon(9e-29)
-    assert epsilon.upper - epsilon.lower < 1e-9 * epsilon.upper
-    f = account.tradeoff(0.01)
-    assert f.upper - f.lower < 1e-6 * f.upper
-    assert account.delta(epsilon.value).lower <= 9e-29 * (1 + 1e-6)
+# --- which engine answers for samples of Gaussian noise
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n", "method"),
+    [
+        (0.357, 0.00858, 64, "contour"),
+        (0.7, 0.05, 10, "contour"),
+        (1.0, 0.01, 3, "contour"),
+        (0.5, 0.01, 5, "contour"),
+        (0.3, 0.1, 3, "lattice"),  # 10^7 nodes
+        (0.3, 0.01, 10, "lattice"),
+        (3.0, 1e-4, 10, "lattice"),  # jumps
+        (1.0, 0.3, 2, "lattice"),
+    ],
+)
+def test_the_choice_is_made_by_formula(sigma, rate, n, method, monkeypatch):
+    def never(*_):
+        raise AssertionError("no line is to be tried")
+
+    monkeypatch.setattr("edgeworth.composition.line.Line.__init__", never)
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n)
+    assert account.certificate.method == method
+
+
+SAMPLES = [
+    (0.3, 0.01, 100, 1e-9),
+    (0.33, 0.0047, 50, 1e-9),
+    (0.357, 0.00858, 64, 1e-9),
+    (0.5, 0.2, 3, 1e-9),
+    (0.7, 0.05, 10, 1e-9),
+    (1.0, 0.01, 3, 1e-8),
+]
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "width"), SAMPLES)
+def test_few_samples_of_little_noise_are_read_to_nine_digits(sigma, rate, n, width):
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n)
+    asked = np.array([1e-3, 1e-6, 1e-12, 1e-30])
+    epsilon = account.epsilon(asked)
+    assert np.all(epsilon.upper - epsilon.lower <= width * epsilon.upper)
+    above, below = account.delta(epsilon.lower), account.delta(epsilon.upper)
+    assert np.all(above.upper - above.lower <= 10 * width * above.upper)
+    assert np.all((above.upper >= asked) & (below.lower <= asked))
+    f = account.tradeoff([1e-6, 0.01, 0.9])
+    assert np.all(f.upper - f.lower <= 1e-6 * f.upper)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "delta"), [(0.5, 0.2, 3, 1e-3), (0.7, 0.05, 10, 1e-6)])
+def test_few_samples_agree_with_the_lattice(sigma, rate, n, delta):
+    mechanism = ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n
+    line, lattice = (ew.account(mechanism, method=method).epsilon(delta) for method in ("contour", "lattice"))
+    assert lattice.lower <= line.lower <= line.upper <= lattice.upper
 
 
 @pytest.mark.parametrize("deltas", [(0.1, 0.2), (1e-6, 1e-6)])

@@ -41,7 +41,9 @@ _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
 _DEEPEST = 750.0  # nats: beyond, numbers underflow
 _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
 _WIDE = 1e-10  # a relative width at which the other way is tried, …
-_WIDE_MISS = 1e-8  # … and for f
+_WIDE_MISS = 1e-8  # … and for f, …
+_WIDE_FEW = 1e-7  # … and for few samples, …
+_MANY, _ENOUGH = 50, 1e-3  # … less than this, or with a smaller n p^2
 _MOST_GUESSES = 4
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
@@ -58,7 +60,10 @@ class Answers:
         self._turning = min(turning, default=math.inf)
         spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf
-        self._is_sparse = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0) < _SPARSE
+        squares = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0)
+        self._is_sparse = squares < _SPARSE
+        few = 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY or 0 < squares < _ENOUGH
+        self._wide = _WIDE_FEW if few else _WIDE
 
     @cached_property
     def _jumping(self) -> Jumping | None:
@@ -102,32 +107,27 @@ class Answers:
             return np.full(depth.size, deep)
         return np.array([self._level(one) for one in depth.tolist()])
 
-    def _ask(self, depth: Array, ask: Ask, wide: float = _WIDE) -> Ends:
+    def _ask(self, depth: Array, ask: Ask, wide: float) -> Ends:
         """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump.
 
-        Where the law splits in two its whole lines come first, which are quickly had or known not to do. What jumps
-        leave wide, lines that drop them leave wider: those come last.
+        Where the law splits in two its whole lines come first: like those of a level, they are quickly had, or known
+        not to do.
         """
         if not depth.size:
             return Ends(np.empty(0), np.empty(0))
         wanted = self._wanted(depth)
-        if not (self._is_sparse and wanted.any()):
+        if self._is_sparse and wanted.any():
+            ends = Ends(np.zeros(depth.size), np.full(depth.size, math.inf))
+            for levels in (np.zeros_like(wanted), wanted):
+                (rest,) = np.nonzero(is_wide(ends, wide))
+                if rest.size:
+                    with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+                        _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
+        else:
             ends = self._ask_levels(wanted, ask)
-            if not np.all(ends.upper * (1 - wide) <= ends.lower):
-                self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
-            return ends
-        ends = self._ask_whole(depth.size, ask)
-        self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
-        (rest,) = np.nonzero(np.isinf(ends.upper) & (wanted > 0))
-        if rest.size:
-            _intersect(ends, rest, self._ask_levels(wanted[rest], _of(ask, rest)))
+        if not np.all(ends.upper * (1 - wide) <= ends.lower):
+            self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
         return ends
-
-    def _ask_whole(self, size: int, ask: Ask) -> Ends:
-        """The answers from lines that drop nothing, whatever they say."""
-        with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
-            return ask(self._at(0), slice(None))
-        return Ends(np.zeros(size), np.full(size, math.inf))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
         """The answers, each from its level."""
@@ -146,7 +146,7 @@ class Answers:
         if mine.size and self._jumping is not None:
             _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
 
-    def _ask_again(self, depth: Array, ask: Ask, wide: float = _WIDE) -> Ends:
+    def _ask_again(self, depth: Array, ask: Ask, wide: float) -> Ends:
         """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
         ends = self._ask(depth, ask, wide)
         for _ in range(_MOST_GUESSES if depth.size else 0):
@@ -165,17 +165,19 @@ class Answers:
         """Ends of the profile at eps."""
         # A guess from the normal law, on the shallow side: tails are heavier than that.
         away = np.maximum(epsilon - self._bulk.mean_under_q, 0.0) * self._bulk.width
-        return self._ask_again(-0.3 * away * away, lambda answers, mine: answers.delta(direction, epsilon[mine]))
+        depth = -0.3 * away * away
+        return self._ask_again(depth, lambda answers, mine: answers.delta(direction, epsilon[mine]), self._wide)
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         depth = np.log(np.maximum(delta, 1e-300))
-        return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]))
+        return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]), self._wide)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
-        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]), _WIDE_MISS)
+        wide = max(self._wide, _WIDE_MISS)
+        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]), wide)
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""

@@ -20,7 +20,7 @@ from edgeworth.composition import (
     saddlepoint,
 )
 from edgeworth.composition.answered import answered
-from edgeworth.composition.combined import ByReading, Combined, CurveAnswers
+from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.result import nothing_ran
 from edgeworth.errors import InvalidArgument
 
@@ -69,6 +69,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | Laplace noise, few enough steps for its atoms to matter     | residues    | all digits, 10 to 100 ms        |
     | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
     | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
+    | fewer of them, n p^2 > .0001, less than some 10^6 nodes     | contour     | nine digits, ms to a second     |
     | n >= 50 samples at a rate below .03, n p^2 sigma^2.5 > 3e-9 | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
@@ -120,9 +121,6 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     elif name == "lattice" and composed.certificate.certified:
         answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
-        if contour.answers_tails(total):  # epsilon and delta to all digits, where f would take too long
-            answers = ByReading(Combined(contour.prepared(total), lambda: _on_lattice(total)), answers)
-            note = f"epsilon and delta by the line integral, narrowed by the lattice; of f, {note}"
     elif name == "fourier":
         answers = Combined(fourier.prepared(total), lambda: _after_moments(total, lambda: _after_fourier(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["ByReading", "Combined", "CurveAnswers"]
+__all__ = ["Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which that is worth its time
@@ -78,29 +78,6 @@ class Combined:
         lower[wide] = np.maximum(lower[wide], np.minimum(other.lower, upper[wide]))
         upper[wide] = np.minimum(upper[wide], np.maximum(other.upper, lower[wide]))
         return Ends(lower, upper)
-
-
-class ByReading:
-    """Profiles from one engine, the trade-off function from another."""
-
-    def __init__(self, profiles: Answers, tradeoffs: Answers) -> None:
-        self._profiles, self._tradeoffs = profiles, tradeoffs
-
-    def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps."""
-        return self._profiles.delta(direction, epsilon)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._profiles.epsilon(direction, delta)
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return self._tradeoffs.tradeoff(direction, alpha)
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the trade-off function."""
-        return self._tradeoffs.bridge()
 
 
 class CurveAnswers:

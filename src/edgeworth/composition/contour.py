@@ -10,6 +10,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgeworth.composition import jumps
 from edgeworth.composition.answered import answered
 from edgeworth.composition.answers import Answers
@@ -22,7 +24,7 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss
 if TYPE_CHECKING:
     from edgeworth.composition.result import ComposedCurve
 
-__all__ = ["answers_tails", "answers_well", "applies", "compose", "prepared"]
+__all__ = ["answers_well", "applies", "compose", "prepared"]
 
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
@@ -36,6 +38,10 @@ _SMOOTH = 0.02  # from here on a reading takes well below a second
 _HARDLY_SMOOTH = 3e-9  # below, by measurement, even the bulk without jumps takes seconds
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
+_DENSE = 1e-4  # n p^2 of few samples, from which on their jumps are part of the bulk
+_MOST_NODES = 1e6  # about, of a line through the bulk
+_NATS = 25.0  # by which |phi| falls along it
+_LOG_FREQUENCIES = np.linspace(0.0, 60.0, 601)
 _LARGEST_MU = 60.0  # of a sample: beyond, its two bumps have nothing between them
 _MOST_REPEATS = 10**15  # of one step: whole numbers beyond are no longer exact doubles
 
@@ -82,21 +88,35 @@ def _enough_samples(total: TotalLoss) -> bool:
     return sorted_by_jumps or math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
 
 
+def _likely_nodes(total: TotalLoss) -> float:
+    """About how many nodes a line through the bulk of samples has, by measurement.
+
+    |phi| falls like e^(-sum n log^2(p t)/(2 mu^2)), and aliases are some mu^2 apart.
+    """
+    parts = [(n, math.log(loss.rate), _mu(loss)) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    parts = [(n, log_rate, mu) for n, log_rate, mu in parts if mu > 0]
+    fallen = sum(n * np.maximum(_LOG_FREQUENCIES + log_rate, 0.0) ** 2 / (2 * mu**2) for n, log_rate, mu in parts)
+    far = np.flatnonzero(fallen > _NATS)
+    period = 10 + 20 * max((mu for _, _, mu in parts), default=0.0) ** 2
+    return math.exp(_LOG_FREQUENCIES[far[0]]) * period / (2 * math.pi) if far.size else math.inf
+
+
+def _few_samples(total: TotalLoss) -> bool:
+    """Fewer samples than that, but with lines that can be had."""
+    sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
+    return math.fsum(n * loss.rate**2 for loss, n in sampled) >= _DENSE and _likely_nodes(total) < _MOST_NODES
+
+
 def answers_well(total: TotalLoss) -> bool:
-    """Whether it applies and its line at the centre of the law can be had; clear cases are not tried."""
+    """Whether it applies and its lines can be had: by formula for samples of Gaussian noise, else they are tried."""
     if not applies(total):
         return False
-    smooth = _smoothness(total)
-    noisy = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
-    if not noisy and smooth < _SMOOTH and not _enough_samples(total) and _density_nats(total) < _ENOUGH_DENSITY:
-        return False
-    clear = smooth > _SMOOTH / 2 and all(0 < _mu(loss) < _SMALL_MU for loss, _ in total.parts)
-    return clear or prepared(total).usable()
-
-
-def answers_tails(total: TotalLoss) -> bool:
-    """Whether it applies and its tails are worth trying, even if the line at the centre cannot be had."""
-    return applies(total) and _enough_samples(total)
+    if any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts):
+        clear = _smoothness(total) > _SMOOTH / 2 and all(0 < _mu(loss) < _SMALL_MU for loss, _ in total.parts)
+        return clear or prepared(total).usable()
+    if _smoothness(total) > _SMOOTH or _enough_samples(total) or _few_samples(total):
+        return True
+    return _density_nats(total) >= _ENOUGH_DENSITY and prepared(total).usable()
 
 
 @lru_cache(maxsize=8)

@@ -213,7 +213,7 @@ class Rung:
 
     def _chernoff(self, moments: LogMoments, side: Side) -> dict[float, tuple[Array, Array]]:
         """Tilts beyond this one and K there, for each direction in which aliases of some kind lie."""
-        step = np.asarray(_BEYOND / math.sqrt(self.variance), dtype=np.float64)
+        step = np.asarray(_BEYOND / max(math.sqrt(self.variance), 1e-300), dtype=np.float64)
         found: dict[float, tuple[Array, Array]] = {}
         for outward in {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]:
             tilt: Array = self.c + outward * step

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.sampled_gaussian import SampledGaussian
 from edgeworth.composition.tail import Tail, first_deep, log_far, tail_beyond
 from edgeworth.composition.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
 from edgeworth.errors import TooLarge
@@ -38,6 +39,7 @@ _LADDER = np.array(
 )  # frequencies at which |phi|^n may be small enough, in units of the first guess
 _FIRST_TRIED = 5  # of these; the rest is for what lies beyond the last node
 _MANY_NODES, _MOST_NODES = 4_000, 500_000
+_MOST_WINDOWED = 40_000  # the same where jumps are dropped or sorted: other lines will do as well
 _MOST_WORK = 2e9  # nodes of the line times nodes in x
 _MOST_WAVES = 2e6  # waves that are kept at a time
 _LARGEST = 600.0  # of an exponent
@@ -96,6 +98,8 @@ class Line:
     def _until_negligible(self, guess: float) -> tuple[list[TiltedPart], Tail, float]:
         """The parts, the tail, and a frequency T at which |phi|^n has fallen below e^-NATS, or what is affordable."""
         parts: list[TiltedPart] = []
+        windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
+        most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
         for _ in range(40):
             most = _LADDER[-1] * guess + self.h
             parts = [
@@ -107,7 +111,7 @@ class Line:
                 self._check_size(found[2], found[0])
                 return found
             guess *= _LADDER[4]
-            if guess > _MOST_NODES * self.h:
+            if guess > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
 
