@@ -74,8 +74,10 @@ class SampledGaussian:
         if math.isinf(self.cut):
             return self.whole.steepest
         near = float(self.posterior(np.array([self.cut + 4 * self.softness]))[0])
-        least = -max(1e4, _LEFTMOST / self.leftmost) / self.mu
-        return max(self.whole.steepest[0], least), _STEEPEST / (self.mu * near * self.softness**2)
+        # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
+        straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
+        most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
+        return max(self.whole.steepest[0], -max(1e4, _LEFTMOST / self.leftmost) / self.mu), most
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:
