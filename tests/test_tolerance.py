@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import edgeworth as ew
 
@@ -43,3 +44,23 @@ def test_an_estimate_cannot_be_given_a_tolerance():
 def test_a_tolerance_has_to_be_positive(value):
     with pytest.raises(ew.InvalidArgument, match=f"^tolerance={value!r}"):
         ew.account(training(), tolerance=value)
+
+
+def test_what_has_no_guarantee_at_all_cannot_be_given_a_tolerance():
+    pair = ew.DensityPair(stats.norm(0, 1), stats.norm(0.5, 1))
+    with pytest.raises(ew.NotCertified) as refused:
+        ew.account(pair**3, tolerance=0.01)
+    assert str(refused.value) == (
+        "tolerance=0.01 asks for a guarantee, and method='recursion' is an estimate here; no method has a guarantee "
+        "for it; leave the tolerance out"
+    )
+
+
+def test_a_wide_bracket_says_what_made_it_so_wide():
+    """The recursion is the widest of them."""
+    account = ew.account(ew.Laplace(scale=2.0) ** 30, method="recursion")
+    wide, narrow = account.epsilon(delta=1e-5), ew.account(ew.Laplace(scale=2.0) ** 30).epsilon(delta=1e-5)
+    width = (wide.upper - wide.lower) / wide.upper
+    assert wide.certificate.notes[-1] == f"relatively {width:.1e} wide: the grid of the recursion"
+    assert not any("wide:" in note for note in narrow.certificate.notes)
+    assert account.certificate.notes == wide.certificate.notes[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.composition import AnsweredTradeOff, ComposedCurve, choose, compose
+from edgeworth.composition import LIMITS, AnsweredTradeOff, ComposedCurve, choose, compose
 from edgeworth.curves import (
     Bracket,
     Certificate,
@@ -47,6 +48,7 @@ _ULPS = 4e-16  # of 1 - e^eps, where no more is known
 _GROUP_ULPS = 4e-15  # of one record of a group, and of 1 - f, where the curve is a formula or has vertices
 _LEAST = 5e-324  # an upper end is never 0 where the truth only underflows
 _SUM_ULPS = 1e-15  # of the sum of the steps' largest losses
+_PROMISED = 1e-6  # a relative width beyond which a bracket says what made it so wide
 _ROOT_ULPS = 1e-14  # of the root finder, which stops within 4 ulp
 
 
@@ -83,9 +85,12 @@ def account(
     if tolerance is not None:
         validation.positive(tolerance=tolerance)
         if not forward.certificate.certified:
+            out = (
+                "no method has a guarantee for it; leave the tolerance out" if method == "auto" else 'use method="auto"'
+            )
             raise NotCertified(
                 f"tolerance={tolerance!r} asks for a guarantee, and method={forward.certificate.method!r} is an "
-                'estimate here; use method="auto"'
+                f"estimate here; {out}"
             )
     return Account(ran, method, degree, direction, forward, total, meant, tolerance=tolerance, run=run)
 
@@ -306,10 +311,23 @@ class Account:
         low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
         middle = np.minimum(np.maximum(value, low), high)
         parts = [part if part.ndim else part.item() for part in (low, high, middle)]
-        bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=self.certificate)
-        if self.tolerance is not None:
-            _check_width(bracket, self.tolerance)
+        wide = _relative_width(parts[0], parts[1])
+        certificate = self.certificate
+        if certificate.certified and wide > _PROMISED:
+            certificate = replace(certificate, notes=(*certificate.notes, f"relatively {wide:.1e} wide: {self._limit}"))
+        bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=certificate)
+        if self.tolerance is not None and wide > self.tolerance:
+            raise ToleranceMissed(
+                f"tolerance={self.tolerance!r} is not met: the bracket of method={certificate.method!r} is relatively "
+                f"{wide:.2g} wide; ask without a tolerance to get it, or take .bracket of this error",
+                bracket,
+            )
         return bracket
+
+    @property
+    def _limit(self) -> str:
+        """What keeps a wide bracket from being narrower."""
+        return LIMITS.get(self.certificate.method, "the method can do no better here")
 
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimate"
@@ -327,15 +345,12 @@ def _grouped(composed: ComposedCurve, size: int) -> ComposedCurve:
     return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size, size * composed.shift)
 
 
-def _check_width(bracket: Bracket, tolerance: float) -> None:
-    """Raise what the bracket is if it is relatively wider than the tolerance; equal ends have no width."""
-    low, high = np.asarray(bracket.lower), np.asarray(bracket.upper)
-    known = np.isfinite(high) & (high > 0)
-    width = np.where(known, high - np.where(known, low, 0.0), 0.0) / np.where(known, high, 1.0)
-    wide = float(np.max(np.where(np.isinf(high) & (low < high), np.inf, width), initial=0.0))
-    if wide > tolerance:
-        raise ToleranceMissed(
-            f"tolerance={tolerance!r} is not met: the bracket of method={bracket.certificate.method!r} is relatively "
-            f"{wide:.2g} wide; ask without a tolerance to get it, or take .bracket of this error",
-            bracket,
-        )
+def _relative_width(lower: Any, upper: Any) -> float:
+    """The widest of the brackets, relative to its upper end; equal ends have no width."""
+    if type(lower) is float:
+        if lower == upper:
+            return 0.0
+        return (upper - lower) / upper if upper < math.inf else math.inf
+    known = np.isfinite(upper) & (upper > 0)
+    width = np.where(known, upper - np.where(known, lower, 0.0), 0.0) / np.where(known, upper, 1.0)
+    return float(np.max(np.where(np.isinf(upper) & (lower < upper), np.inf, width), initial=0.0))

@@ -2,6 +2,6 @@
 
 from edgeworth.composition.answered import AnsweredTradeOff
 from edgeworth.composition.automatic import METHODS, choose, compose
-from edgeworth.composition.result import ComposedCurve
+from edgeworth.composition.result import LIMITS, ComposedCurve
 
-__all__ = ["METHODS", "AnsweredTradeOff", "ComposedCurve", "choose", "compose"]
+__all__ = ["LIMITS", "METHODS", "AnsweredTradeOff", "ComposedCurve", "choose", "compose"]

@@ -43,7 +43,7 @@ _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without
 _WIDE = 1e-10  # a relative width at which the other way is tried, …
 _WIDE_MISS = 1e-8  # … and for f, …
 _WIDE_FEW = 1e-7  # … and for few samples, …
-_MANY, _ENOUGH = 50, 1e-3  # … less than this, or with a smaller n p^2
+_MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
@@ -60,10 +60,8 @@ class Answers:
         self._turning = min(turning, default=math.inf)
         spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf
-        squares = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0)
-        self._is_sparse = squares < _SPARSE
-        few = 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY or 0 < squares < _ENOUGH
-        self._wide = _WIDE_FEW if few else _WIDE
+        self._is_sparse = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0) < _SPARSE
+        self._wide = _WIDE_FEW if 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY else _WIDE
 
     @cached_property
     def _jumping(self) -> Jumping | None:

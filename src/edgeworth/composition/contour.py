@@ -104,9 +104,13 @@ def _likely_nodes(total: TotalLoss) -> float:
 
 
 def _few_samples(total: TotalLoss) -> bool:
-    """Fewer samples than that, but with lines that can be had."""
+    """Fewer samples than that, and nothing else, but with lines that can be had."""
     sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
-    return math.fsum(n * loss.rate**2 for loss, n in sampled) >= _DENSE and _likely_nodes(total) < _MOST_NODES
+    return (
+        len(sampled) == len(total.parts)
+        and math.fsum(n * loss.rate**2 for loss, n in sampled) >= _DENSE
+        and _likely_nodes(total) < _MOST_NODES
+    )
 
 
 def answers_well(total: TotalLoss) -> bool:

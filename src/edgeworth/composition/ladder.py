@@ -105,11 +105,15 @@ class Ladder:
                 return
 
     def _approach(self, row: _Row) -> None:
-        """One rung so near that the integrand does not lose too much; none where the nodes do not reach."""
+        """One rung so near that the integrand does not lose too much; none where the nodes do not reach.
+
+        But a first one there must be.
+        """
         last = self._last[0]
         for _ in range(_MOST_HALVINGS):
             rise = self._rise(row)
-            if rise < _FARTHEST or not math.isfinite(rise) or abs(row[0] - last) < 1e-9 * abs(row[0]):
+            unreached = not math.isfinite(rise) and bool(self._rows)
+            if rise < _FARTHEST or unreached or abs(row[0] - last) < 1e-9 * abs(row[0]):
                 break
             (row,) = self._rows_at([last + (row[0] - last) / 2])
         if math.isfinite(row[1]):

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
 
     from edgeworth.losses import TotalLoss
 
-__all__ = ["ComposedCurve", "estimate", "nothing_ran"]
+__all__ = ["LIMITS", "ComposedCurve", "estimate", "nothing_ran"]
+
+#: what keeps the brackets of a method from being narrower, where they are wide
+LIMITS = {
+    "closed-form": "rounding, next to the largest loss",
+    "fourier": "rounding, next to the largest loss",
+    "residues": "cancellation between residues",
+    "contour": "a characteristic function that falls slowly, or outcomes that had to be dropped",
+    "lattice": "a step of the lattice that fits into the work and the memory of one reading",
+    "moments": "how far the tilted law of the loss is from a normal one",
+    "recursion": "the grid of the recursion",
+}
 
 
 @dataclass(frozen=True, eq=False)
