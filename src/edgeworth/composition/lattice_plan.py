@@ -110,33 +110,33 @@ def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
     return least, greatest
 
 
-def _reach(loss: PrivacyLoss, parts: Parts, goal: Goal, spread: float) -> tuple[float, float]:
-    """The range of one step: as far to the side that is read as one step alone can matter beside the others.
+def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float]]:
+    """The range of each step: as far to the side that is read as one step alone can matter beside the others.
 
     Outcomes E with a step right of B > t add at least Q[E] - u P[E] to delta, and exactly that where the others cannot
     bring the sum below t again, however the step is distributed; so B need not be far beyond the threshold, and a heavy
     tail beyond it does not spoil the tilt. Mirrored for the reverse.
     """
-    least, greatest = _deepest(loss)
+    ends = [_deepest(loss) for loss, _ in parts]
     if goal.kind == "overlap":
-        return least, greatest
+        return ends
     right = goal.kind == "delta"
-    end, t = (greatest, goal.greatest) if right else (-least, -goal.least)
+    t = goal.greatest if right else -goal.least
     tried = t + spread * np.geomspace(0.5, 1e4, 80)
-    start = least if right else -greatest
-    tried = np.append(tried[(tried < end) & (tried > start + _SHORTEST * spread)], end)
     lost, reading = np.zeros(tried.size), 0.0
-    for other, n in parts:
-        null_below, null_above, below, above = other.distribution(
-            np.append(tried, t) if right else -np.append(tried, t)
-        )
+    for loss, n in parts:
+        null_below, null_above, below, above = loss.distribution(np.append(tried, t) if right else -np.append(tried, t))
         weak, strong = (null_above, above) if right else (below, null_below)
         lost += n * weak[:-1] * math.exp(min(t, _LARGEST_EXPONENT))
         reading += n * max(float(strong[-1] - math.exp(min(t, _LARGEST_EXPONENT)) * weak[-1]), 0.0)
-    enough = lost * _back(parts, t - tried, right=right) <= _REST * max(reading, 1e-320)
-    enough[-1] = True
-    found = float(tried[int(np.argmax(enough))])
-    return (least, found) if right else (-found, greatest)
+    enough = tried[lost * _back(parts, t - tried, right=right) <= _REST * max(reading, 1e-320)]
+    found = []
+    for least, greatest in ends:
+        start, end = (least, greatest) if right else (-greatest, -least)
+        far = enough[(enough < end) & (enough > start + _SHORTEST * spread)]
+        end = float(far[0]) if far.size else end
+        found.append((least, end) if right else (-end, greatest))
+    return found
 
 
 def _back(parts: Parts, t: Array, *, right: bool) -> Array:
@@ -157,7 +157,7 @@ def _back(parts: Parts, t: Array, *, right: bool) -> Array:
 
 def planned(parts: Parts, goal: Goal, spread: float) -> Plan:
     """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is."""
-    plan = _scouted(parts, goal, spread, [_reach(loss, parts, goal, spread) for loss, _ in parts])
+    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread))
     for _ in range(_MOST_SCOUTS):
         tried = _scouted(parts, goal, spread, plan.reach)
         done = _length(tried) > 0.5 * _length(plan)

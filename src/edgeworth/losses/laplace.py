@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LaplaceLoss"]
 
+_POINT, _SHARE = np.polynomial.legendre.leggauss(16)
+
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLoss(PrivacyLoss):
@@ -92,10 +94,9 @@ class LaplaceLoss(PrivacyLoss):
         steepness = 1 + 2 * max(abs(tilt[0]), abs(tilt[1]))
         panels = max(1, math.ceil((self.theta - start) * steepness / 2))
         edges = np.linspace(start, self.theta, panels + 1)
-        point, share = np.polynomial.legendre.leggauss(16)
         half = np.diff(edges)[:, None] / 2
-        x = (edges[:-1, None] + half * (1 + point)).ravel()
-        return x, np.log(half * share).ravel() - x
+        x = (edges[:-1, None] + half * (1 + _POINT)).ravel()
+        return x, np.log(half * _SHARE).ravel() - x
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """The same in decimal arithmetic, the density by tanh-sinh quadrature on [0, theta]."""
