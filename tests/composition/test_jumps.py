@@ -203,6 +203,26 @@ def test_the_bound_of_a_shell_far_out_is_not_held_up_by_rounding():
     assert part.log_far_bound(np.array([200.0]))[0] < -60
 
 
+RAISED = [
+    (shell(1.0, 1e-6, 8.5, 10.6, 0.03, 0.021, (Edge(13.0, 0.1),)), 870.0, 4e4),
+    (shell(1.0, 1e-6, 5.5, 8.1, 0.04, 0.02), 7000.0, 2e6),
+    (shell(0.3, 1e-4, 9.0, 14.0, 0.15), -200.0, 4e7),
+]
+
+
+@pytest.mark.parametrize(("step", "c", "t"), RAISED)
+def test_at_high_frequencies_a_shell_is_within_its_stated_errors(step, c, t):
+    part = tilt_part(step, 1, c, t)
+    assert part.raised is not None
+    assert part.points < 10_000
+    plain = window_moment(step, acb(c))
+    at = t * np.array([0.02, 0.1])
+    value, error = part.characteristic(at)
+    for frequency, found, bound in zip(at.tolist(), value, error, strict=True):
+        truth = window_moment(step, acb(c, frequency)) / plain - 1
+        assert float(abs(truth - acb(complex(found))).mid()) <= bound < 1e-9
+
+
 def test_left_of_the_bulk_the_bound_far_out_is_deep():
     part = tilt_part(shell(1.0, 1e-6, -math.inf, 8.0, 0.025), 10**6, -2000.0, 8000.0)
     assert 10**6 * part.log_far_bound(np.array([8000.0]))[0] < -20

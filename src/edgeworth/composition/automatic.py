@@ -161,7 +161,7 @@ def _along_lines(total: TotalLoss) -> Answers:
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
     """Tilted moments, which answer every total in milliseconds, and what follows where they are wide."""
-    return Combined(moment_answers.prepared(total), following)
+    return Combined(moment_answers.prepared(total), following, most=math.inf)
 
 
 def _on_lattice(total: TotalLoss) -> Answers:

@@ -35,7 +35,6 @@ _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
 _FEWEST_STEPS = 3
 _MANY_STEPS = 50
 _SMOOTH = 0.02  # from here on a reading takes well below a second
-_HARDLY_SMOOTH = 3e-9  # below, by measurement, even the bulk without jumps takes seconds
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
 _DENSE = 1e-4  # n p^2 of few samples, from which on their jumps are part of the bulk
@@ -80,12 +79,15 @@ def _smoothness(total: TotalLoss) -> float:
 
 
 def _enough_samples(total: TotalLoss) -> bool:
-    """Fifty samples or more with n p^2 >= 1e-3, or at rates so small that their jumps can be told apart."""
+    """Samples at rates so small that their jumps can be told apart, or fifty or more with n p^2 >= 1e-3.
+
+    A few samples must be alone for that: their jumps do not smooth what other steps leave.
+    """
     sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
-    if sum(n for _, n in sampled) < _MANY_STEPS:
-        return False
-    sorted_by_jumps = jumps.applies(total) and _smoothness(total) > _HARDLY_SMOOTH
-    return sorted_by_jumps or math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
+    many, alone = sum(n for _, n in sampled) >= _MANY_STEPS, len(sampled) == len(total.parts)
+    if jumps.applies(total) and (many or alone):
+        return True
+    return many and math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
 
 
 def _likely_nodes(total: TotalLoss) -> float:

@@ -63,8 +63,9 @@ _SHAPES: dict[Kind, Shape] = {
 class Integrals:
     """All readings of one sum of steps by line integrals."""
 
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
+    def __init__(self, steps: Steps, choices: int = _MOST_CHOICES) -> None:
+        """Prepare; a threshold tries this many rungs at most, should their lines not be had."""
+        self.steps, self._choices = steps, choices
         self.moments = LogMoments(steps)
         self._ladders: dict[Side, Ladder] = {}
         self.spread, self.middle = self.moments.spread, self.moments.middle
@@ -169,7 +170,7 @@ class Integrals:
         """The number of the smallest integrand whose line can be had, for each threshold; after some, the smallest."""
         first_choice: NDArray[np.intp] = np.argmin(size, axis=0)
         nearest = first_choice
-        for _ in range(_MOST_CHOICES):
+        for _ in range(self._choices):
             dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
             if not dead:
                 return nearest

@@ -37,6 +37,8 @@ _NEGLIGIBLE = 1e-13  # of the sum: smaller terms are bounded, not read
 _FEW_JUMPS = 3  # tried when the likeliest numbers leave a reading wide
 _SPARSE, _FEW = 1e-3, 50  # n p^2, or steps, below which six digits are promised, and nine elsewhere
 _SIX_DIGITS, _NINE_DIGITS = 1e-9, 3e-10  # what is narrow enough
+_USELESS = 0.5  # of the sum so far: a term that is less certain spoils it
+_FEW_CHOICES = 3  # of lines for a threshold
 _LEAST = 1e-320
 _MOST_STEPS = 40
 _BLIND_STEPS = 2  # of the root finder, without a value that can be trusted
@@ -52,22 +54,28 @@ class JumpAnswers(LineAnswers):
     def __init__(self, total: TotalLoss, level: int, most: int) -> None:
         runs = sorted_runs(total, -LEVEL_NATS * level, most)
         super()._prepare(total, runs.terms[0]._replace(dropped=runs.dropped))
-        self._terms = [self.integrals, *(Integrals(steps) for steps in runs.terms[1:])]
+        self._terms = [Integrals(steps, _FEW_CHOICES) for steps in (self.steps, *runs.terms[1:])]
+        self.integrals = self._terms[0]
         self._jumping, self._log_least = runs.jumping, -LEVEL_NATS * level
 
     def _read(self, kind: Kind, threshold: Array) -> Ends:
-        """Ends of one integral: the sum of the terms, and what was dropped on top."""
+        """Ends of one integral: the sum of the terms, and what was dropped on top.
+
+        Once a term that matters cannot be read, nothing is won by reading the others.
+        """
         log_ceiling = np.array([term.log_ceiling(kind, threshold) for term in self._terms])
         lower, upper = np.zeros(threshold.size), np.full(threshold.size, self.steps.dropped[kind in UNDER_Q])
+        hopeless = np.zeros(threshold.size, dtype=bool)
         # From the largest bound down, in the order of each threshold by itself.
         order = np.argsort(-log_ceiling, axis=0, kind="stable")
         for mine in order:
             bound = np.exp(np.minimum(log_ceiling[mine, np.arange(threshold.size)], 0.0))
-            read = bound > _NEGLIGIBLE * lower
+            read = (bound > _NEGLIGIBLE * lower) & ~hopeless
             upper += np.where(read, 0.0, bound)
             for number in np.unique(mine[read]).tolist():
                 here = read & (mine == number)
                 ends = self._terms[number](kind, threshold[here])
+                hopeless[here] = ends.upper - ends.lower > _USELESS * (lower[here] + ends.upper)
                 lower[here] += ends.lower
                 upper[here] += ends.upper
         slack = _ROUNDING * (len(self._terms) + 1)

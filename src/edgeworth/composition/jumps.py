@@ -42,8 +42,8 @@ _ALLOWED = 1e-12
 _LOST = 6.0  # sqrt(8 * 4.5): at most some 4.5 nats are lost between the middle of a shell and its ends
 _CONCAVE = 4.0  # x mu (1 - r) below which one more end would gain nothing
 _RISING = 0.8  # c mu r/x at which a tilted density is about to rise
-_SOFTNESSES = (0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02)
-_AHEAD, _STAYS = np.linspace(0.0, 40.0, 801), 10  # where a density may be carried to, and how far it may go
+_SOFTNESSES = (0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.016, 0.013, 0.01)
+_AHEAD, _STAYS = 40.0, 0.5  # how far a density may be carried, and how far it may go
 _BEYOND = 2.5  # times the tilt that balances a shell at its end
 _SAFE_TILT = 1.2  # room in the guess of the tilt that a reading wants
 _SHALLOW = 10.0  # nats
@@ -193,10 +193,11 @@ def _jumps_of(number: int, chosen: Counter[Shell]) -> int:
 
 def _softness(step: SampledGaussian, place: float, tilt: float) -> float:
     """Of an edge: the largest with which e^(tilt L) does not carry the density beyond a cut there away."""
-    ahead = place + _AHEAD
+    farthest = max(_AHEAD, 2 * tilt * step.mu * _SOFTNESSES[0] ** 2)
+    ahead = place + np.append(np.linspace(0.0, 2 * _STAYS, 20), np.geomspace(2 * _STAYS, farthest, 400)[1:])
     exponent = tilt * step.loss(ahead) - 0.5 * ahead * ahead
     for softness in _SOFTNESSES:
-        if np.argmax(exponent + log_ndtr((place - ahead) / softness)) <= _STAYS:
+        if ahead[np.argmax(exponent + 0.5 * log_ndtr((place - ahead) / softness))] <= place + _STAYS:
             return softness
     return _SOFTNESSES[-1]
 

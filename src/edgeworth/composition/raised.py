@@ -109,22 +109,22 @@ def _loss(step: SampledGaussian, x: Array, height: float) -> tuple[Complex, Arra
 
 
 def _log_window(step: SampledGaussian, x: Array, height: float) -> tuple[Complex, Array]:
-    """Log chi(x + iy), the sum over all cuts, and its error relative to the bound on |chi|."""
-    logs, noise = zip(*(_log_cut(edge, x, height) for edge in step.cuts), strict=True)
+    """Log chi(x + iy), the sum over all edges, and its error relative to the bound on |chi|."""
+    logs, noise = zip(*(_log_edge(edge, sign, x, height) for edge, sign in step.edges), strict=True)
     return np.sum(logs, axis=0), np.sum(noise, axis=0)
 
 
-def _log_cut(cut: Edge, x: Array, height: float) -> tuple[Complex, Array]:
-    """Log Phi(w), w = (X - x - iy)/s, and its error relative to e^(y^2/(2 s^2)) Phi((X - x)/s).
+def _log_edge(edge: Edge, sign: float, x: Array, height: float) -> tuple[Complex, Array]:
+    """Log Phi(w), w = +-(x + iy - X)/s, and its error relative to e^(y^2/(2 s^2)) Phi(Re w).
 
-    Phi(-w) = e^(-w^2/2) wofz(i w/sqrt(2))/2 where Re w >= 0; left of the cut Phi(w) is 1 less that.
+    Phi(-w) = e^(-w^2/2) wofz(i w/sqrt(2))/2 where Re w >= 0; inside the edge Phi(w) is 1 less that.
     """
-    w = (cut.place - x - 1j * height) / cut.softness
+    w = sign * (x - edge.place + 1j * height) / edge.softness
     right = w.real < 0
     outer = np.where(right, -w, w)
     log_outer = -0.5 * outer * outer + np.log(0.5 * wofz(1j * outer / math.sqrt(2)))
     log_window = np.where(right, log_outer, np.log(1 - np.exp(np.where(right, -1.0, log_outer))))
     # A node off by an ulp moves w; 1 less a small number is known to ulps.
-    moved = _UNIT * (2 * np.abs(x) + 4 * cut.softness * np.abs(w)) * cut.density(x, -1.0)
+    moved = _UNIT * (2 * np.abs(x) + 4 * edge.softness * np.abs(w)) * edge.density(x, sign)
     unsure = np.where(right, 1.0, 2 * np.exp(log_ndtr(-np.abs(w.real))))
     return log_window, np.asarray(moved + 4 * _UNIT + _FADDEEVA * unsure)

@@ -74,8 +74,10 @@ class SampledGaussian:
         if math.isinf(self.cut):
             return self.whole.steepest
         near = float(self.posterior(np.array([self.cut + 4 * self.softness]))[0])
-        least = -max(1e4, _LEFTMOST / self.leftmost) / self.mu
-        return max(self.whole.steepest[0], least), _STEEPEST / (self.mu * near * self.softness**2)
+        # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
+        straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
+        most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
+        return max(self.whole.steepest[0], -max(1e4, _LEFTMOST / self.leftmost) / self.mu), most
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:
@@ -98,18 +100,14 @@ class SampledGaussian:
     @cached_property
     def strip_factor(self) -> float:
         """|w(x + iy)| grows by e^(y^2/2) for the density, and by e^(y^2/(2 s^2)) for every edge."""
-        return 1 + math.fsum(1 / edge.softness**2 for edge, _ in self._edges)
+        return 1 + math.fsum(1 / edge.softness**2 for edge, _ in self.edges)
 
     @cached_property
-    def cuts(self) -> tuple[Edge, ...]:
-        """Every cut."""
-        return tuple(edge for edge in (Edge(self.cut, self.softness), *self.further) if math.isfinite(edge.place))
-
-    @cached_property
-    def _edges(self) -> tuple[tuple[Edge, float], ...]:
+    def edges(self) -> tuple[tuple[Edge, float], ...]:
         """Every edge, with the sign of what it keeps: -1 below it, 1 beyond it."""
-        start = [(Edge(self.start, self.start_softness), 1.0)] if self.is_jump else []
-        return (*((edge, -1.0) for edge in self.cuts), *start)
+        cuts = (Edge(self.cut, self.softness), *self.further)
+        every = [*((edge, -1.0) for edge in cuts), (Edge(self.start, self.start_softness), 1.0)]
+        return tuple((edge, sign) for edge, sign in every if math.isfinite(edge.place))
 
     def bend(self, c: float) -> float:
         """At least |(log w)''|."""
@@ -143,13 +141,11 @@ class SampledGaussian:
 
     def log_window(self, x: Array) -> Array:
         """Log chi(x): for every edge, log of the share of a normal law about x that lies on its right side."""
-        return np.asarray(sum(log_ndtr(sign * (x - edge.place) / edge.softness) for edge, sign in self._edges))
+        return np.asarray(sum(log_ndtr(sign * (x - edge.place) / edge.softness) for edge, sign in self.edges))
 
     def cut_density(self, x: Array) -> Array:
         """The density of hard ends X + sZ, relative to what they keep, added over the edges: at least |(log chi)'|."""
-        return (
-            np.sum([edge.density(x, sign) for edge, sign in self._edges], axis=0) if self._edges else np.zeros(x.size)
-        )
+        return np.sum([edge.density(x, sign) for edge, sign in self.edges], axis=0) if self.edges else np.zeros(x.size)
 
     def posterior(self, x: Array) -> Array:
         """r(x) = L'(x)/mu."""

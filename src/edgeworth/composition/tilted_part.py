@@ -237,7 +237,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
     window, high = _window(step, c, nats), None
     h = _spacing(step, c, frequency, nats, window)
-    if window[1] - window[0] > _MANY_POINTS * h and not step.is_jump:
+    if window[1] - window[0] > _MANY_POINTS * h:
         high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
     x, error = _nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
     loss, log_density = step.loss(x), step.log_density(x)
@@ -256,7 +256,9 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         log_moment = _log_sum(c * loss + log_weight)
         rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
         moment = log_moment, rounding * (1 + 1e-9)
-        return TiltedPart(count, loss, weight, noise, *moment, error + 2 * edge, math.inf, shifted, alone=True)
+        return TiltedPart(
+            count, loss, weight, noise, *moment, error + 2 * edge, math.inf, shifted, alone=True, raised=high
+        )
     null, alternative = (math.exp(log) for log in step.log_dropped)
     log_moment, log_moment_error = _log_moment(loss, log_weight, c, c * (null - alternative) - null, of_window)
     dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
