@@ -106,8 +106,7 @@ def test_auto_narrows_what_the_line_leaves_wide():
         (1.0, 0.01, 3, "contour"),
         (0.5, 0.01, 5, "contour"),
         (0.3, 0.1, 3, "lattice"),  # 10^7 nodes
-        (0.3, 0.01, 10, "lattice"),
-        (3.0, 1e-4, 10, "lattice"),  # jumps
+        (3.0, 1e-4, 10, "contour"),  # jumps
         (1.0, 0.3, 2, "lattice"),
     ],
 )
