@@ -46,6 +46,7 @@ _LARGEST = 600.0  # of an exponent
 _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
 _FAR_LADDER = 1.1 ** np.arange(13)
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
+_LONG = 50_000  # nodes at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,7 @@ class Line:
         self._gaussian, self._others = Gaussian(steps.gaussian, c), steps.others
         self._parts, self._tail, self.cut = self._until_negligible(guess)
         self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
-        values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
-        self.log_phi, self.log_bound, self.relative = self._product(self.t, self._parts, values)
+        self.log_phi, self.log_bound, self.relative = self._along_the_line()
         self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
         self.k_error = 8 * _UNIT * (abs(self._gaussian.log_moment) + abs(steps.log_ways)) + math.fsum(
             p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
@@ -166,9 +166,21 @@ class Line:
         bound = self._product(t, falling, [part.characteristic(t) for part in falling])[1]
         return bound + log_far(t, [part for part in parts if part.alone], 0.0)
 
+    def _along_the_line(self) -> tuple[NDArray[np.complex128], Array, Array]:
+        """The products at all nodes; of a long line some at a time, for want of memory."""
+        values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
+        if self.t.size <= _LONG:
+            return self._product(self.t, self._parts, values)
+        log_phi, log_bound, relative = np.empty(self.t.size, dtype=complex), *np.empty((2, self.t.size))
+        for start in range(0, self.t.size, _LONG):
+            some = slice(start, start + _LONG)
+            pieces = [(d[some], error[some]) for d, error in values]
+            log_phi[some], log_bound[some], relative[some] = self._product(self.t[some], self._parts, pieces)
+        return log_phi, log_bound, relative
+
     def _product(
         self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[NDArray[np.complex128], Array, Array]:
         """Log phi(t) of the whole; an upper bound of log |phi|; the relative error of phi."""
         log_phi = (-0.5 * self._gaussian.variance * t * t).astype(complex)
         log_phi += 1j * t * self._gaussian.variance * (self.c - 0.5)
@@ -188,22 +200,29 @@ class Line:
     def _prepared(self, poles: tuple[float, ...]) -> Terms:
         """The terms of the sum for one set of poles, with the parts of the error that no threshold changes."""
         if poles not in self._terms:
-            s = self.c + 1j * self.t
-            den = np.ones(s.size, dtype=complex)
-            for pole in poles:
-                den = den * (s - pole)
-            half = np.ones(self.t.size)
-            half[0] = 0.5
-            size = np.abs(den)
-            modulus = half * np.exp(self.log_bound) / size
-            fixed = float(np.sum(modulus * (np.minimum(self.relative + 32 * _UNIT, 2.0) + SUM_ROUNDING)))
-            fixed += self._atoms * float(np.sum(half / size))
-            outer = math.exp(self._tail.log_integral(len(poles))) / self.h if poles else 0.0
-            growing = 4 * _UNIT * float(np.sum(modulus * self.t))
             term = np.zeros(self._turn.size**2, dtype=complex)
-            term[: s.size] = np.conj(half * np.exp(self.log_phi) / den)
-            self._terms[poles] = Terms(term.view(np.float64), fixed + outer, growing)
+            fixed = math.exp(self._tail.log_integral(len(poles))) / self.h if poles else 0.0
+            growing = 0.0
+            for start in range(0, self.t.size, _LONG):
+                some = slice(start, min(start + _LONG, self.t.size))
+                term[some], more, steeper = self._some_terms(poles, some)
+                fixed, growing = fixed + more, growing + steeper
+            self._terms[poles] = Terms(term.view(np.float64), fixed, growing)
         return self._terms[poles]
+
+    def _some_terms(self, poles: tuple[float, ...], some: slice) -> tuple[NDArray[np.complex128], float, float]:
+        """Those at some of the nodes, and what they add to the two parts of the error."""
+        t = self.t[some]
+        s = self.c + 1j * t
+        den = np.ones(t.size, dtype=complex)
+        for pole in poles:
+            den = den * (s - pole)
+        half = np.where(t == 0, 0.5, 1.0)
+        size = np.abs(den)
+        modulus = half * np.exp(self.log_bound[some]) / size
+        fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + SUM_ROUNDING)))
+        fixed += self._atoms * float(np.sum(half / size))
+        return np.conj(half * np.exp(self.log_phi[some]) / den), fixed, 4 * _UNIT * float(np.sum(modulus * t))
 
     def _wave(self, threshold: Array) -> Array:
         """e^(-i t x) at every node t, one row for each threshold x, real and imaginary parts in turn.

@@ -144,7 +144,12 @@ class TiltedPart:
             weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
             near.reshape(m, blocks, _BLOCK).transpose(1, 2, 0),
         )
-        sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1) + np.sum(np.matmul(*cells), axis=0)
+        sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1)
+        if m * m * blocks <= _LARGEST_BLOCK:
+            sums += np.sum(np.matmul(*cells), axis=0)
+        else:  # one after the other: a long line has no room for all of them
+            for left, right in zip(*cells, strict=True):
+                sums += left @ right
         t = np.asarray(h * np.arange(count), dtype=np.float64)
         rounding, turning = 2 * _BLOCK + 2 * blocks + 24, 8 * m.bit_length()
         return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
