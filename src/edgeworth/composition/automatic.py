@@ -29,9 +29,10 @@ from edgeworth.errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers
+    from edgeworth.composition.answered import Answers, Ends
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
 
 __all__ = ["METHODS", "choose", "compose"]
 
@@ -60,6 +61,8 @@ METHODS: dict[str, tuple[Engine, range]] = {
 _FEW = 5_000  # steps, more of which a line may answer as well and sooner
 _MOST_EXPONENTIALS = 5_000
 _NEARLY_ALL_DIGITS = 1e-9
+_FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
+_NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -159,9 +162,24 @@ def _along_lines(total: TotalLoss) -> Answers:
     return Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
 
 
+class _MomentsFirst(Combined):
+    """Tilted moments take milliseconds a reading, a lattice seconds: a few readings are tried by the moments first.
+
+    Only what they leave next to nothing open of is taken from them, so that values stay in order.
+    """
+
+    def _ask(self, argument: Array, ask: Callable[[Answers, Array], Ends]) -> Ends:
+        return ask(self._second, argument) if argument.size > _FEW_READINGS else super()._ask(argument, ask)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the lattice."""
+        return self._second.bridge()
+
+
 def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
-    """Tilted moments, which answer every total in milliseconds, and what follows where they are wide."""
-    return Combined(moment_answers.prepared(total), following, most=math.inf)
+    """What follows, with the tilted moments before it for quick answers and behind it for wide ones."""
+    moments = moment_answers.prepared(total)
+    return _MomentsFirst(moments, lambda: Combined(following(), lambda: moments), _NOTHING_OPEN)
 
 
 def _on_lattice(total: TotalLoss) -> Answers:

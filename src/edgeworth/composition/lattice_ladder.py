@@ -97,6 +97,8 @@ class Ladder:
                 return self.rung(kind, number, None)
             raise ComputationFailed("the lattice takes too long for this reading; use another method")
         rough = None if width is None else self.rung(kind, number, None)
+        if rough is not None and self._left <= 0 and key not in self._paid:
+            return rough
         if key not in self._rungs:
             before = done()
             made = self._rough(kind, number) if rough is None or width is None else refined(rough, width)

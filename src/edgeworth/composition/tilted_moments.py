@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.losses import GaussianLoss
+from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss
 from edgeworth.losses.moments import tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = ["Rows", "TiltedMoments"]
 _UNIT = 2.0**-53
 _IDENTICAL, _DIFFERENT = 0.4690, 0.5600  # Shevtsova's constants of the Berry–Esseen inequality
 _QUADRATURE = 1e-18  # of K, each step: the rules leave e^-44
+_LIKE_GAUSSIAN = 2.0  # sigma from which on discrete Gaussian noise has the moments of continuous noise to 1e-30
 _MILD = 1.1  # |K| of one step up to which it may have been summed without its leading 1
 _MOMENT_ERROR = 1e-10  # relative, of variances and fourth moments
 _HIGHER = 5.0  # the fourth moment of a sample moves its mass as a tilt by 4 more would
@@ -119,7 +120,7 @@ class TiltedMoments:
     def _is_dear(self, rows: Rows) -> bool:
         """Whether another block of steeper tilts would take too long."""
         reach = self._reach(_RATIO**_BLOCK * float(rows.tilt[-1]))
-        size = sum(loss.nodes(reach).loss.size for loss, _ in self._parts if not isinstance(loss, GaussianLoss))
+        size = sum(loss.nodes(reach).loss.size for loss, _ in self._parts if _formula(loss) is None)
         return size * _BLOCK > _MOST_WORK
 
     def _reach(self, farthest: float) -> tuple[float, float]:
@@ -156,8 +157,9 @@ def _one_step(loss: PrivacyLoss, tilt: Array, reach: tuple[float, float]) -> Arr
 
     Tilts above 1/2 are those of the mirrored law, 1 - c below 1/2: there K is a sum of terms of one sign, or nearly.
     """
-    if isinstance(loss, GaussianLoss):
-        made = loss.tilted(tilt, 4, reach)
+    formula = _formula(loss)
+    if formula is not None:
+        made = formula.tilted(tilt, 4, reach)
     else:
         nodes, right = loss.nodes(reach), tilt > 0.5
         made = np.empty((tilt.size, 5))
@@ -170,6 +172,13 @@ def _one_step(loss: PrivacyLoss, tilt: Array, reach: tuple[float, float]) -> Arr
             made[~right] = tilted_cumulants_of_nodes(x, log_weight, tilt[~right], 4)
     v = np.maximum(made[:, 2], 0.0)
     return np.column_stack([made[:, 0], made[:, 1], v, np.maximum(made[:, 4] + 3 * v * v, v * v)])
+
+
+def _formula(loss: PrivacyLoss) -> GaussianLoss | None:
+    """The Gaussian loss with the same moments, where there is one."""
+    if isinstance(loss, DiscreteGaussianLoss) and loss.sigma >= _LIKE_GAUSSIAN:
+        return GaussianLoss(loss.sensitivity / loss.sigma)
+    return loss if isinstance(loss, GaussianLoss) else None
 
 
 def _doubt(tilt: Array, one: Array, apart: Array) -> Array:
