@@ -308,14 +308,12 @@ class Account:
         return Statement.of(self, deltas=deltas, run=self.run if run is None else run)
 
     def _bracket(self, lower: Any, upper: Any, value: Any) -> Bracket:
-        low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0  # never -0.0
-        middle = np.minimum(np.maximum(value, low), high)
-        parts = [part if part.ndim else part.item() for part in (low, high, middle)]
-        wide = _relative_width(parts[0], parts[1])
+        low, high, middle = _in_order(lower, upper, value)
+        wide = _relative_width(low, high)
         certificate = self.certificate
         if certificate.certified and wide > _PROMISED:
             certificate = replace(certificate, notes=(*certificate.notes, f"relatively {wide:.1e} wide: {self._limit}"))
-        bracket = Bracket(lower=parts[0], upper=parts[1], value=parts[2], certificate=certificate)
+        bracket = Bracket(lower=low, upper=high, value=middle, certificate=certificate)
         if self.tolerance is not None and wide > self.tolerance:
             raise ToleranceMissed(
                 f"tolerance={self.tolerance!r} is not met: the bracket of method={certificate.method!r} is relatively "
@@ -343,6 +341,16 @@ def _grouped(composed: ComposedCurve, size: int) -> ComposedCurve:
     lower = group(composed.lower, size, "lower", slack, near)
     upper = group(composed.upper, size, "upper", slack, near)
     return ComposedCurve(value, composed.certificate, lower, upper, slack + _GROUP_ULPS * size, size * composed.shift)
+
+
+def _in_order(lower: Any, upper: Any, value: Any) -> tuple[Any, Any, Any]:
+    """Both ends in order and the value between them, never -0.0; floats where they have no shape."""
+    if type(lower) is type(upper) is type(value) is float:
+        low, high = min(lower, upper) + 0.0, max(lower, upper) + 0.0
+        return low, high, min(max(value, low), high)
+    low, high = np.minimum(lower, upper) + 0.0, np.maximum(lower, upper) + 0.0
+    middle = np.minimum(np.maximum(value, low), high)
+    return tuple(part if part.ndim else part.item() for part in (low, high, middle))
 
 
 def _relative_width(lower: Any, upper: Any) -> float:

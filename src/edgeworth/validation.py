@@ -105,7 +105,7 @@ def probabilities(**argument: Any) -> NDArray[np.float64]:
     """An array of numbers between 0 and 1, both included."""
     (name,) = argument
     array = reals(**argument)
-    outside = array[~((array >= 0) & (array <= 1))]
-    if outside.size:
-        raise InvalidArgument(f"{name}={float(outside.flat[0])!r} is out of range; give numbers between 0 and 1")
+    inside = (array >= 0) & (array <= 1)
+    if not inside.all():
+        raise InvalidArgument(f"{name}={float(array[~inside].flat[0])!r} is out of range; give numbers between 0 and 1")
     return array

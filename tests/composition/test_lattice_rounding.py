@@ -111,3 +111,11 @@ def test_too_few_cells_are_refused():
         ComputationFailed, match=r"^too few cells for a law below this one; the lattice needs a smaller"
     ):
         lowered(made, 0.0)
+
+
+def test_a_law_that_rounding_outweighs_is_refused():
+    """Scaled down by more than itself it would have negative masses, which bound nothing."""
+    made = cells(privacy_loss(ew.PoissonSampled(ew.Gaussian(1.0), 1e-5)), 0.0203015877861495, (-1.0, 9.68))
+    message = "rounding outweighs the law below this one; the lattice needs another step or tilt"
+    with pytest.raises(ComputationFailed, match=f"^{message}$"):
+        lowered(made, 23.79865957390592, forward=True)

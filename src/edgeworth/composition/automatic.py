@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -136,7 +137,7 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
     """Tilted moments, which answer every total in milliseconds, and what follows where they are wide."""
-    return Combined(moment_answers.prepared(total), following)
+    return Combined(moment_answers.prepared(total), following, most=math.inf)
 
 
 def _on_lattice(total: TotalLoss) -> Answers:

@@ -59,6 +59,10 @@ class BothWays(ABC):
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
+        return self._profiles(direction, epsilon)
+
+    def _profiles(self, direction: Direction, epsilon: Array) -> Ends:
+        """The same, asked by another reading."""
         if direction == "both":
             return _larger(*(self.profile(way, epsilon) for way in _DIRECTIONS))
         return self.profile(direction, epsilon)
@@ -132,7 +136,7 @@ class BothWays(ABC):
         """
         s = abs(t)
         growth = math.exp(min(s, 700.0))
-        delta = float(self.delta("both", np.array([s])).upper[0])
+        delta = float(self._profiles("both", np.array([s])).upper[0])
         if t < 0 and alpha > 0.5:
             return ((1 - alpha) * (1 - _ROUNDING) - delta * (1 + _ROUNDING)) / growth * (1 - 4 * _ROUNDING)
         if t >= 0 and delta < 0.5:

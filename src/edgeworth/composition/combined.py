@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
-_MOST_WIDE = 64  # readings at a time for which that is worth its time
+_MOST_WIDE = 64  # readings at a time for which a slow engine is worth its time behind a quick one
 #: how an engine gives up: on purpose, or because extremes overflow or leave nothing
 _GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
 
 
 class Combined:
-    """The answers of one engine, narrowed by those of another that is prepared when it is first needed."""
+    """The answers of one engine, narrowed by those of another that is prepared when it is first needed.
 
-    def __init__(self, first: Answers, second: Callable[[], Answers], wide: float = _WIDE) -> None:
-        self._first, self._prepare, self._wide = first, second, wide
+    `most` is how many readings at a time are worth the second engine's time.
+    """
+
+    def __init__(
+        self, first: Answers, second: Callable[[], Answers], wide: float = _WIDE, most: float = _MOST_WIDE
+    ) -> None:
+        self._first, self._prepare, self._wide, self._most = first, second, wide, most
 
     @cached_property
     def _second(self) -> Answers:
@@ -68,7 +73,7 @@ class Combined:
         if np.all(ends.upper * (1 - self._wide) <= ends.lower):
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
-        if not 0 < wide.size <= _MOST_WIDE:
+        if not 0 < wide.size <= self._most:
             return ends
         try:
             other = ask(self._second, argument[wide])

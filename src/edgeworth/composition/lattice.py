@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["applies", "compose", "prepared"]
 
 _LARGEST_MU = 30.0
-_MOST_STEPS = 10**6
+_MOST_STEPS = 10**8
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
 

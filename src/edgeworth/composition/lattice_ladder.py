@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from edgeworth.composition import moment_answers
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.lattice_plan import Goal, common_step
 from edgeworth.composition.lattice_rung import prepare, refined
+from edgeworth.composition.work import done
+from edgeworth.errors import ComputationFailed
 from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from edgeworth.composition.tilted_lattice import Kind
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
+
+    _Name = tuple[Kind, int, float | None]
 
 __all__ = ["FINE", "LONGEST_STRIDE", "MOST_RUNGS", "ROUNDING", "Ladder", "keep"]
 
@@ -31,6 +36,7 @@ LONGEST_STRIDE = 8  # rungs: three times the distance from the middle, or a sixt
 _GROWTH = 0.15  # rungs are a standard deviation long in the middle, and 16 % of the distance from it far out
 _NEARER = 0.2  # of the distance to the end of the support, the longest rung there
 _MOST_KEPT = 24  # rungs, rough and fine
+MOST_WORK = 3e7  # for one reading in one direction: two or three seconds
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -43,7 +49,10 @@ def keep(kept: dict[_Key, _Value], key: _Key, value: _Value, most: int = _MOST_K
 
 
 class Ladder:
-    """The rungs of a total loss, numbered outwards from its middle: from 0 on to the right."""
+    """The rungs of a total loss, numbered outwards from its middle: from 0 on to the right.
+
+    A reading has so much work to spend: when it is spent, rough rungs are refined no more, and no new ones are made.
+    """
 
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
@@ -55,7 +64,10 @@ class Ladder:
         left, right = self._side(-1.0, total.support[0] if smooth else -math.inf), self._side(1.0, math.inf)
         self._thresholds = np.array([*left[:0:-1], *right])
         self.exact = common_step(self.parts)[1]
-        self._rungs: dict[tuple[Kind, int, float | None], Rung] = {}
+        self._rungs: dict[_Name, tuple[Rung, float]] = {}
+        self.moments = moment_answers.prepared(total)
+        self._paid: set[_Name] = set()
+        self._left = MOST_WORK
 
     def _side(self, sign: float, end: float) -> list[float]:
         """Thresholds from the middle outwards: a standard deviation apart at first, then in geometric steps.
@@ -80,14 +92,31 @@ class Ladder:
     def rung(self, kind: Kind, number: int, width: float | None) -> Rung:
         """The rung of that number, made when it is first asked for; a rough one, of no width, shows where a root is."""
         key = kind, number, width
+        if self._left <= 0 and key not in self._paid:
+            if width is not None:
+                return self.rung(kind, number, None)
+            raise ComputationFailed("the lattice takes too long for this reading; use another method")
+        rough = None if width is None else self.rung(kind, number, None)
         if key not in self._rungs:
-            if width is None:
-                goal = Goal(kind, self.threshold(number), self.threshold(number + 1), FINE)
-                made = prepare(self.parts, goal, self.spread)
-            else:
-                made = refined(self.rung(kind, number, None), width)
-            keep(self._rungs, key, made)
-        return self._rungs[key]
+            before = done()
+            made = self._rough(kind, number) if rough is None or width is None else refined(rough, width)
+            keep(self._rungs, key, (made, done() - before))
+        made, cost = self._rungs[key]
+        if key not in self._paid:
+            self._paid.add(key)
+            self._left -= cost
+        return made
+
+    def _rough(self, kind: Kind, number: int) -> Rung:
+        return prepare(self.parts, Goal(kind, self.threshold(number), self.threshold(number + 1), FINE), self.spread)
+
+    def refill(self) -> None:
+        """A new reading begins, and may take as much work as any other.
+
+        It pays for every rung that it uses, even if that is known: it ends alike in every company.
+        """
+        self._paid.clear()
+        self._left = MOST_WORK
 
     def read(self, kind: Kind, t: Array, width: float | None) -> Ends:
         """Ends of one kind of reading at every t, rung by rung."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgeworth.composition.cells import Cells, cells, period
 from edgeworth.composition.rounding import log_moment, raised
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss
 from edgeworth.losses.sampled import sampled_loss
@@ -29,6 +30,7 @@ __all__ = ["Goal", "Parts", "Plan", "common_step", "planned"]
 
 _MOST_SCOUTS = 8
 _LONGEST_TILT = 1e5  # in units of 1/spread
+_SCOUTED = 5e4  # units of work for each of them
 _SCOUTS = 1024  # cells of the rough laws that choose the tilt
 _NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
 _FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
@@ -171,6 +173,7 @@ def _length(plan: Plan) -> float:
 
 
 def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]]) -> Plan:
+    charge(_SCOUTED * len(parts))
     rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
 
     def k(c: float) -> float:

@@ -78,20 +78,24 @@ class LatticeProfile:
 
     def root(self, direction: Direction, target: float) -> tuple[float, float]:
         """Ends of the least eps >= 0 with delta(eps) <= target, in one direction."""
+        self.ladder.refill()
         least, greatest = self.ladder.total.support
         top = greatest if direction == "forward" else -least
         if target == 0:
             return max(0.0, top * (1 - 4 * ROUNDING)), top * (1 + 4 * ROUNDING)
         if target >= 1:
             return 0.0, 0.0
-        at_zero = self.delta(direction, np.zeros(1), rough=True)
-        if at_zero.lower[0] <= target <= at_zero.upper[0]:
-            at_zero = self.delta(direction, np.zeros(1))
-        if at_zero.upper[0] <= target:
-            return 0.0, 0.0
-        number = self._rung_of_root(direction, target)
-        lower = 0.0 if at_zero.lower[0] < target else self._end(direction, target, number, -1)
-        return lower, min(self._end(direction, target, number, 1), max(top, 0.0) * (1 + 4 * ROUNDING))
+        known = self.ladder.moments.root(direction, target)
+        if not known[0] > 0:
+            at_zero = self.delta(direction, np.zeros(1), rough=True)
+            if at_zero.lower[0] <= target <= at_zero.upper[0]:
+                at_zero = self.delta(direction, np.zeros(1))
+            if at_zero.upper[0] <= target:
+                return 0.0, 0.0
+        number = self._rung_of_root(direction, target, known)
+        lower = 0.0 if known[0] == 0 and at_zero.lower[0] < target else self._end(direction, target, number, -1)
+        upper = min(self._end(direction, target, number, 1), max(top, 0.0) * (1 + 4 * ROUNDING))
+        return max(min(known[0], upper), lower), min(max(known[1], lower), upper)
 
     def _on_rung(self, direction: Direction, number: int, epsilon: Array, *, rough: bool) -> Ends:
         """Delta read on one rung; rungs from 0 on lie right of the middle."""
@@ -105,9 +109,11 @@ class LatticeProfile:
         low, high = ends if direction == "forward" else (-ends[1], -ends[0])
         return max(low, 0.0), max(high, 0.0)
 
-    def _rung_of_root(self, direction: Direction, target: float) -> int:
-        """The number of the rung on which delta passes the target, by bisection with rough rungs."""
-        step = 1 if direction == "forward" else -1
+    def _rung_of_root(self, direction: Direction, target: float, known: tuple[float, float]) -> int:
+        """The number of the rung on which delta passes the target, by bisection with rough rungs.
+
+        The tilted moments enclose the root in milliseconds, often on one rung.
+        """
 
         def passed(number: int) -> bool:
             """Whether delta is below the target at the far end of the rung."""
@@ -115,14 +121,11 @@ class LatticeProfile:
             ends = self._on_rung(direction, number, np.array([end]), rough=True)
             return bool(math.sqrt(float(max(ends.lower[0], 0.25 * ends.upper[0]) * ends.upper[0])) <= target)
 
-        number = first = self.ladder.number(0.0)
-        if direction == "backward" and self.ladder.threshold(first) == 0.0:
-            number = first = first - 1
-        stride = 1
-        while not passed(number) and -MOST_RUNGS < number < MOST_RUNGS - 1:
-            first, number = number, max(-MOST_RUNGS, min(MOST_RUNGS - 1, number + step * stride))
-            stride = min(2 * stride, LONGEST_STRIDE)
-        low, high = first, number
+        sign = 1 if direction == "forward" else -1
+        low, high = (self.ladder.number(sign * end) for end in known)
+        if direction == "backward" and self.ladder.threshold(low) == 0.0:
+            low -= 1
+        high = sign * max(sign * low, sign * high)
         while abs(high - low) > 1:
             half = (low + high) // 2
             low, high = (low, half) if passed(half) else (half, high)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.lattice_ladder import FINE, LONGEST_STRIDE, ROUNDING, Ladder, keep
+from edgeworth.composition.lattice_ladder import FINE, ROUNDING, Ladder, keep
 from edgeworth.composition.smoothed import SmoothTail
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FINE_TEST", "LatticeTests", "Polygon", "polygon"]
 
 FINE_TEST = 5e-8  # the relative width that rungs aim at where f is a difference
-_STRIDE = 3  # points between which slopes are taken
+_STRIDES = (3, 12, 48, 192, 768)  # points between which slopes are taken
 _SMALL = 0.7  # an f below it is a difference of overlaps
 _MOST_KEPT = 8
 _LARGEST_LOSS = 500.0  # whose exponential, and that of what lies on its rung, is a double
@@ -74,6 +74,7 @@ class LatticeTests:
 
     def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
         """The threshold of the test with type I error alpha, and ends of its type II error."""
+        self.ladder.refill()
         if alpha > 0.5:
             return self._enclosed(direction, _HEAD[direction], alpha)
         if self._beyond_middle(direction, alpha):
@@ -122,12 +123,9 @@ class LatticeTests:
             return middle if direction == "forward" else -middle
 
         least, greatest = (self.ladder.number(end) for end in (-_LARGEST_LOSS, _LARGEST_LOSS))
-        low, high, stride = max(-1, least), min(1, greatest), 1
-        while slope(low) < 0 and low > least:
-            low, stride = max(low - stride, least), min(2 * stride, LONGEST_STRIDE)
-        stride = 1
-        while slope(high) > 0 and high < greatest:
-            high, stride = min(high + stride, greatest), min(2 * stride, LONGEST_STRIDE)
+        places = self.ladder.moments.between(direction, alpha)
+        low, high = (min(max(self.ladder.number(place), least), greatest) for place in places)
+        high += 1
         while high - low > 1:
             half = (low + high) // 2
             low, high = (half, high) if slope(half) > 0 else (low, half)
@@ -187,10 +185,18 @@ def polygon(rung: Rung, direction: Direction) -> Polygon:
 
 
 def _bounded(z: Array, low: Array, high: Array) -> Polygon:
-    """The slopes of a concave function right of places, from its ends at places on both sides."""
-    s = _STRIDE
-    with np.errstate(over="ignore", invalid="ignore"):
-        slope_low = (low[2 * s :] - high[s:-s]) / (z[2 * s :] - z[s:-s])
-        slope_high = (high[s:-s] - low[: -2 * s]) / (z[s:-s] - z[: -2 * s])
-    error_low, error_high = (4 * ROUNDING * np.abs(slope) for slope in (slope_low, slope_high))
-    return Polygon(z[s:-s], high[s:-s], slope_low - error_low, slope_high + error_high)
+    """The slopes of a concave function right of places, from its ends at places on both sides.
+
+    Chords to near places bend less, those to far ones are less blurred by what the ends leave open: the best counts.
+    """
+    inner = slice(_STRIDES[0], -_STRIDES[0])
+    slope_low, slope_high = np.full(z.size, -np.inf), np.full(z.size, np.inf)
+    for s in _STRIDES:
+        if 2 * s >= z.size:
+            break
+        with np.errstate(over="ignore", invalid="ignore"):
+            right = (low[s:] - high[:-s]) / (z[s:] - z[:-s])
+            left = (high[s:] - low[:-s]) / (z[s:] - z[:-s])
+            slope_low[:-s] = np.fmax(slope_low[:-s], right - 4 * ROUNDING * np.abs(right))
+            slope_high[s:] = np.fmin(slope_high[s:], left + 4 * ROUNDING * np.abs(left))
+    return Polygon(z[inner], high[inner], slope_low[inner], slope_high[inner])

@@ -176,6 +176,11 @@ class MomentAnswers(BothWays):
         ends = max(rough.lower, fine.lower), min(rough.upper, fine.upper)
         return (place if direction == "forward" else -place), *ends
 
+    def between(self, direction: Direction, alpha: float) -> tuple[float, float]:
+        """Thresholds of T, in order, between which that of the test of type I error 0 < alpha < 1 surely is."""
+        found = _test(self._way(direction), alpha)
+        return (found.before, found.after) if direction == "forward" else (-found.after, -found.before)
+
     def _hull(self, alpha: float, upper: float) -> tuple[float, float]:
         """The lines at the slopes of both directions: where ends are apart anyway, no better slope is looked for."""
         slopes = [self._miss("forward", alpha)[0], -self._miss("backward", alpha)[0]]

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = ["PointLaw", "log_moment", "lowered", "raised"]
 _LEAST_WEIGHT = 1e-12  # of both neighbours of a cell, for them to say how it is shared
 _TINY = 1e-280
 _MOST_REMOVALS = 50_000
+_MOST_SCALE = 0.5  # of a law that rounding may take away or add
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,8 @@ def lowered(cells: Cells, tilt: float, *, widened: bool = False, forward: bool =
     # Doubles below 1e-290 are not accurate relative to themselves: they are dropped, or made so large.
     sure = np.where((sure < _TINY) & (gross > 0), _TINY if widened else 0.0, sure)
     scale = 4 * error * (1 + _largest_ratio(sure, a, cells.h, tilt))
+    if not scale < _MOST_SCALE:
+        raise ComputationFailed("rounding outweighs the law below this one; the lattice needs another step or tilt")
     return PointLaw(cells.first, sure * (1 + scale if widened else 1 - scale), log_scale, 0.0)
 
 
@@ -161,6 +165,7 @@ def _convex_polygon(law: _Tilted, h: float, tilt: float, *, forward: bool) -> tu
     """Masses >= 0: where leaving out points reaches an end, more of the first or last cells are joined there."""
     joined = [0, 0]
     while True:
+        charge(3 * law.atoms.size + 10 * sum(joined))
         mass, gross, a = _polygon(law, joined, free=forward and joined[0] == 0)
         side = _remove_reflex(mass, gross, h, tilt)
         if side is None:

@@ -21,6 +21,8 @@ import numpy as np
 from scipy import fft
 
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +40,7 @@ _UNIT = 2.0**-53
 _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one transform; see the proofs
 _MOST_BLOCKS = 2**12
 _TINY = 1e-250  # more than the masses can have that are too small to be accurate relative to themselves
+_MOST_NATS = 600.0  # by which masses that were raised for rounding may have grown
 _SMALL = 2**12  # windows that are kept whole
 _SHIFTS = tuple(0.03 * 1.7**k for k in range(16))  # tilts tried for what is outside, in units of 10/width
 
@@ -218,6 +221,9 @@ def convolved(
     first = max(math.floor((reach[0] - offset) / h) - 2, numbers - 2)
     last = min(math.ceil((reach[1] - offset) / h) + 4, numbers + longest + 2)
     size = fft.next_fast_len(max(last - first, 16), real=True)
+    charge(size * len(laws))
+    if math.fsum(n * math.log(max(float(np.sum(law.mass)), 1e-300)) for law, n in laws) > _MOST_NATS:
+        raise ComputationFailed("rounding outweighs the law of so many steps; the lattice needs another step or tilt")
     spectrum = np.ones(size // 2 + 1, dtype=complex)
     noise, steps = 0.0, 0
     for law, n in laws:
@@ -249,6 +255,8 @@ def _folded(mass: Array, size: int) -> Array:
 def _outside(laws: list[tuple[PointLaw, int]], first: int, last: int, longest: int) -> float:
     """At least the tilted mass of the sum before number `first` or after number `last`, by Chernoff's inequality."""
     total, width = 0.0, max(last - first, 1)
+    if not all(law.mass.any() for law, _ in laws):
+        return total
     for sign, end, needed in ((1, last, last < longest - 1), (-1, first, first > 0)):
         if needed:
             blocks = [(*_blocks(law.mass, sign), n) for law, n in laws]

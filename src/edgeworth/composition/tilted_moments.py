@@ -6,6 +6,7 @@ number comes with a bound on its error, so that inequalities can be built on it;
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ _RATIO = 1.3  # of the distances of neighbouring tilts from their pole
 _MOST_RUNGS, _BLOCK = 72, 12
 _LEAST_VARIANCE = 1e-200
 _DEEPEST = -760.0  # nats: no double is so small
-_MOST_WORK = 3e7  # nodes times tilts of a ladder
+_MOST_WORK = 2e6  # nodes times tilts of one more block of a ladder
 
 
 class Rows(NamedTuple):
@@ -80,11 +81,11 @@ class TiltedMoments:
 
     def rows(self, tilt: Array) -> Rows:
         """At these tilts. One tilt gives the same bits in every company: its own size fixes the nodes."""
-        level = np.ceil(np.log2(np.maximum(np.maximum(np.abs(tilt), np.abs(1 - tilt)), 1.0)))
+        level = np.sign(tilt) * np.ceil(np.log2(np.maximum(np.maximum(np.abs(tilt), np.abs(1 - tilt)), 1.0)))
         made = np.empty((8, tilt.size))
-        for one in np.unique(level):
+        for one in np.unique(level).tolist():
             mine = level == one
-            made[:, mine] = self._level(tilt[mine], 2.0 ** float(one))
+            made[:, mine] = self._level(tilt[mine], self._reach(math.copysign(2.0 ** abs(one), one)))
         return Rows(*made)
 
     def near(self, threshold: float) -> Rows:
@@ -117,18 +118,20 @@ class TiltedMoments:
 
     def _is_dear(self, rows: Rows) -> bool:
         """Whether another block of steeper tilts would take too long."""
-        steepest = float(np.max(np.abs(rows.tilt)))
-        size = sum(loss.nodes(self._reach(2 * steepest)).loss.size for loss, _ in self._parts if _is_summed(loss))
+        reach = self._reach(_RATIO**_BLOCK * float(rows.tilt[-1]))
+        size = sum(loss.nodes(reach).loss.size for loss, _ in self._parts if not isinstance(loss, GaussianLoss))
         return size * _BLOCK > _MOST_WORK
 
-    def _reach(self, largest: float) -> tuple[float, float]:
-        return max(1 - largest - _HIGHER, self._steepest[0]), min(largest + _HIGHER, self._steepest[1])
+    def _reach(self, farthest: float) -> tuple[float, float]:
+        """The tilts that nodes have to serve, up to the farthest of one sign."""
+        least, greatest = min(farthest, 0.0) - _HIGHER, max(farthest, 1.0) + _HIGHER
+        return max(least, self._steepest[0]), min(greatest, self._steepest[1])
 
-    def _level(self, tilt: Array, largest: float) -> Array:
+    def _level(self, tilt: Array, reach: tuple[float, float]) -> Array:
         """The rows of tilts of one size, as an array."""
         log, mean, variance, third, doubt, drift, blur = np.zeros((7, tilt.size))
         for (loss, n), apart in zip(self._parts, self._apart, strict=True):
-            count, one = float(n), _one_step(loss, tilt, self._reach(largest))
+            count, one = float(n), _one_step(loss, tilt, reach)
             k, m, v, fourth = one.T
             log += count * k
             mean += count * m
@@ -146,10 +149,6 @@ class TiltedMoments:
         gap = np.where(variance > _LEAST_VARIANCE, np.minimum(gap, 1.0), 1.0)
         deviation = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
         return np.array([tilt, tilt - 1, log, mean, deviation, gap, doubt, drift])
-
-
-def _is_summed(loss: PrivacyLoss) -> bool:
-    return not isinstance(loss, GaussianLoss)
 
 
 def _one_step(loss: PrivacyLoss, tilt: Array, reach: tuple[float, float]) -> Array:

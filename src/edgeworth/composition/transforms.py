@@ -14,6 +14,7 @@ import numpy as np
 from scipy import fft
 
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,6 +76,7 @@ def transform(law: Masses, tilt: float, h: float, size: int, lost: float = -math
         remainder *= farthest / order
         weight *= rest
         factor *= angle / order
+    charge(0.2 * order * size + law.place.size)
     longest = int(np.max(np.diff(np.append(starts, law.place.size))))
     rounding = FFT_CONSTANT * math.log2(size) * math.exp(farthest) + longest + 4 * order + 8 * abs(log_scale)
     rounding += 8 * float(np.max(np.abs(exponent[weight > 0]), initial=0.0)) + 64

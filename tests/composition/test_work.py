@@ -1,0 +1,56 @@
+"""The lattice's work is counted: a reading ends when it is spent, with ends that hold, the same in every company."""
+
+import numpy as np
+import pytest
+
+import edgeworth as ew
+from edgeworth.composition import lattice_ladder
+from edgeworth.composition.lattice_answers import LatticeAnswers
+from edgeworth.composition.work import charge, done
+from edgeworth.losses import TotalLoss
+
+MIX = TotalLoss.of(ew.PoissonSampled(ew.Laplace(scale=1.0), rate=0.1) ** 3 * ew.RandomizedResponse(0.3))
+ASKED = {"epsilon": 1e-5, "delta": 0.7, "tradeoff": 0.02}
+
+
+def read(answers, what):
+    lower, upper = getattr(answers, what)("both", np.array([ASKED[what]]))
+    return float(lower[0]), float(upper[0])
+
+
+def test_work_adds_up():
+    before = done()
+    charge(5)
+    charge(0.5)
+    assert done() - before == 5.5
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_ends_hold_however_little_work_is_allowed(monkeypatch, what):
+    lower, upper = read(LatticeAnswers(MIX), what)
+    widths = []
+    for most in (1.0, 3e5):
+        monkeypatch.setattr(lattice_ladder, "MOST_WORK", most)
+        wide = read(LatticeAnswers(MIX), what)
+        assert 0 <= wide[0] <= upper
+        assert lower <= wide[1] < np.inf
+        widths.append(wide[1] - wide[0])
+    assert upper - lower <= widths[1] <= widths[0]
+
+
+def test_less_work_is_done_where_less_is_allowed(monkeypatch):
+    taken = []
+    for most in (3e6, 1.0):
+        monkeypatch.setattr(lattice_ladder, "MOST_WORK", most)
+        before = done()
+        read(LatticeAnswers(MIX), "epsilon")
+        taken.append(done() - before)
+    assert taken[1] < taken[0] < 1e7
+
+
+def test_a_spent_reading_leaves_the_next_one_its_own_work(monkeypatch):
+    monkeypatch.setattr(lattice_ladder, "MOST_WORK", 3e5)
+    alone = {what: read(LatticeAnswers(MIX), what) for what in ASKED}
+    together = LatticeAnswers(MIX)
+    assert {what: read(together, what) for what in ASKED} == alone
+    assert {what: read(together, what) for what in reversed(ASKED)} == alone
