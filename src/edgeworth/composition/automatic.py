@@ -22,6 +22,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.answered import answered
 from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.expansion import group_sizes
 from edgeworth.composition.result import nothing_ran
 from edgeworth.errors import InvalidArgument
 
@@ -57,6 +58,8 @@ METHODS: dict[str, tuple[Engine, range]] = {
 
 
 _FEW = 5_000  # steps, more of which a line may answer as well and sooner
+_MOST_EXPONENTIALS = 5_000
+_NEARLY_ALL_DIGITS = 1e-9
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -68,6 +71,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | a formula exists                                            | closed-form | all digits, microseconds        |
     | responses and discrete noise that share one lattice        | fourier     | all digits, milliseconds        |
     | Laplace noise, few enough steps for its atoms to matter     | residues    | all digits, 10 to 100 ms        |
+    | more of them, if nearly all are equal                       | residues    | all digits, f with contour      |
     | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
     | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
     | fewer of them, n p^2 > .0001, less than some 10^6 nodes     | contour     | nine digits, ms to a second     |
@@ -81,6 +85,11 @@ def choose(total: TotalLoss) -> tuple[str, str]:
         ("closed-form", lambda: closed_form.exists(total), "this composition has a formula"),
         ("fourier", lambda: fourier.applies(total), "losses on one lattice: their Fourier sum gives all digits"),
         ("residues", lambda: residues.answers_well(total), "Laplace noise: finitely many residues give all digits"),
+        (
+            "residues",
+            lambda: _few_exponentials(total) and contour.applies(total),
+            "many equal steps of Laplace noise: residues give all digits of epsilon and delta, the line integral of f",
+        ),
         ("contour", lambda: contour.answers_well(total), "smooth losses: the line integral gives all digits"),
         (
             "lattice",
@@ -100,6 +109,11 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     return "recursion", "no formula, no line and no lattice that can be had; the recursion encloses every mechanism"
 
 
+def _few_exponentials(total: TotalLoss) -> bool:
+    """Whether residues are sums of so few terms that they cost next to nothing."""
+    return residues.applies(total) and math.prod(group_sizes(total)) <= _MOST_EXPONENTIALS
+
+
 def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
     """The composed curve by the named method; `auto` decides by the table of `choose`."""
     validation.choice(["auto", *METHODS], method=method)
@@ -117,11 +131,14 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
     answers: Answers
     if name == "contour" and lattice.applies(total):
-        answers = Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
+        answers = _along_lines(total)
         note = "readings left wider than 1e-6 are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified:
         answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
+    elif name == "residues" and contour.applies(total):
+        answers = Combined(residues.prepared(total), lambda: _along_lines(total), _NEARLY_ALL_DIGITS)
+        note = "readings left wider than 1e-9 are narrowed by the line integral"
     elif name == "fourier":
         answers = Combined(fourier.prepared(total), lambda: _after_moments(total, lambda: _after_fourier(total)))
         note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"
@@ -133,6 +150,13 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
         return composed
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
     return answered(answers, total, certificate)
+
+
+def _along_lines(total: TotalLoss) -> Answers:
+    """The line integral, narrowed by the lattice where that applies."""
+    if not lattice.applies(total):
+        return contour.prepared(total)
+    return Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
 
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
