@@ -78,7 +78,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
     | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
     | fewer of them, n p^2 > .0001, less than some 10^6 nodes     | contour     | nine digits, ms to a second     |
-    | n >= 50 samples at a rate below .03, n p^2 sigma^2.5 > 3e-9 | contour     | jump by jump, .1 s to seconds   |
+    | samples alone, or 50 of them in a mix, at rates below .03   | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
