@@ -32,15 +32,10 @@ _GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
 
 
 class Combined:
-    """The answers of one engine, narrowed by those of another that is prepared when it is first needed.
+    """The answers of one engine, narrowed by those of another that is prepared when it is first needed."""
 
-    `most` is how many readings at a time are worth the second engine's time.
-    """
-
-    def __init__(
-        self, first: Answers, second: Callable[[], Answers], wide: float = _WIDE, most: float = _MOST_WIDE
-    ) -> None:
-        self._first, self._prepare, self._wide, self._most = first, second, wide, most
+    def __init__(self, first: Answers, second: Callable[[], Answers], wide: float = _WIDE) -> None:
+        self._first, self._prepare, self._wide = first, second, wide
 
     @cached_property
     def _second(self) -> Answers:
@@ -73,7 +68,7 @@ class Combined:
         if np.all(ends.upper * (1 - self._wide) <= ends.lower):
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
-        if not 0 < wide.size <= self._most:
+        if not 0 < wide.size <= _MOST_WIDE:
             return ends
         try:
             other = ask(self._second, argument[wide])
