@@ -5,7 +5,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
@@ -118,6 +118,7 @@ def test_noise_of_sgd_meets_the_target_and_slightly_less_does_not(epsilon, log_d
 
 @fewer
 @given(st.floats(0.3, 6), st.floats(0.6, 3), st.floats(0.005, 0.05))
+@example(1 / 3, 2.6561749257202245, 0.013)  # its estimates fall from 4 steps to 64
 def test_steps_of_sgd_meet_the_target_and_one_more_does_not(epsilon, sigma, rate):
     found = ew.max_steps(epsilon=epsilon, delta=1e-6, noise_multiplier=sigma, rate=rate, sampler="poisson")
     assert type(found.value) is int

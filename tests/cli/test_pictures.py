@@ -55,7 +55,7 @@ def test_compare_draws_below_its_table(run, tmp_path):
     result = run("compare", "-", "--plot", path, stdin=RESPONSES)
     assert result.code == 0
     table, _, told = result.out.rpartition("\n\n")
-    assert "auto (closed-form)" in table
+    assert "auto (fourier)" in table
     assert told == f"plot: {path}\n"
     assert path.read_bytes().startswith(STARTS[".png"])
 

@@ -165,10 +165,14 @@ class Calibration:
     # --- phases -------------------------------------------------------------------------------------------
 
     def _direction(self) -> float:
-        """1 if a larger parameter is more private, else -1: by estimates, or by certified readings where they fail."""
+        """1 if a larger parameter is more private, else -1: by estimates, or by certified readings where they fail.
+
+        For few steps estimates may go up and down: what does not agree with itself is not believed.
+        """
         for measure in (self._estimate, lambda x: self._measured(math.inf, x)):
             slopes = list(islice(self._slopes(measure), _ENOUGH))
-            if slopes:
+            disagree = min(slopes, default=0.0) < 0 < max(slopes, default=0.0)
+            if slopes and not (disagree and measure == self._estimate):
                 return math.copysign(1.0, -max(filter(math.isfinite, slopes), key=abs, default=slopes[0]))
         raise Unsupported(
             f"{self.words} cannot be solved for; at every parameter that was tried the family reaches "

@@ -33,7 +33,8 @@ _UNIT = 2.0**-53
 _MOST_OUTER, _MOST_INNER = 2**17, 2**19
 _MOST_LATTICE = 2**13  # points of a sum that is convolved directly
 _DEEPEST = 680.0  # nats: masses and ratios that doubles hold
-_CUT = 280.0  # nats: of a law with more than two values, what is less likely than e^-280 = 3e-122 is left out
+_CUTS = (280.0, 115.0)  # nats: of a law with more than two values, what is less likely than e^-cut is left out; the
+# first cut whose atoms can be listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,38 +77,46 @@ def enumerable(total: TotalLoss) -> bool:
     >>> enumerable(TotalLoss.of(ew.Gaussian(1.0)))
     False
     """
+    return _cut(total) is not None
+
+
+def _cut(total: TotalLoss) -> float | None:
+    """The first of the cuts at which all atoms can be listed; None where there is none."""
     if not total.parts or not all(loss.is_atomic for loss, _ in total.parts):
-        return False
-    parts = _split(total)
-    ends = [_atoms(loss)[:2] for loss, _ in parts]
+        return None
+    return next((cut for cut in _CUTS if _fits(_split(total, cut), cut)), None)
+
+
+def _fits(parts: list[tuple[PrivacyLoss, int]], cut: float) -> bool:
+    ends = [_atoms(loss, cut)[:2] for loss, _ in parts]
     deepest = sum(n * float(np.max(np.abs(log_mass))) for (_, log_mass), (_, n) in zip(ends, parts, strict=True))
     farthest = sum(n * float(np.max(np.abs(place))) for (place, _), (_, n) in zip(ends, parts, strict=True))
-    return max(deepest, farthest) < _DEEPEST and _groups([_count(loss, n) for loss, n in parts]) is not None
+    return max(deepest, farthest) < _DEEPEST and _groups([_count(loss, n, cut) for loss, n in parts]) is not None
 
 
-def _split(total: TotalLoss) -> list[tuple[PrivacyLoss, int]]:
+def _split(total: TotalLoss, cut: float) -> list[tuple[PrivacyLoss, int]]:
     """The parts, those whose atoms multiply with the copies cut in two so that either group may have a half."""
     parts: list[tuple[PrivacyLoss, int]] = []
     for loss, n in total.parts:
-        multiplies = n > 1 and loss.lattice is None and _atoms(loss)[0].size > 2
+        multiplies = n > 1 and loss.lattice is None and _atoms(loss, cut)[0].size > 2
         parts.extend([(loss, n // 2), (loss, n - n // 2)] if multiplies else [(loss, n)])
     return parts
 
 
-def _atoms(loss: PrivacyLoss) -> tuple[Array, Array, float]:
+def _atoms(loss: PrivacyLoss, cut: float) -> tuple[Array, Array, float]:
     """Places, logarithms of P-masses and, of more than two, the mass that is left out."""
     nodes = loss.nodes()
     held = np.isfinite(nodes.log_weight)
     place, log_mass = nodes.loss[held], nodes.log_weight[held]
-    kept = np.maximum(log_mass, log_mass + place) > -_CUT
+    kept = np.maximum(log_mass, log_mass + place) > -cut
     if place.size <= 2 or (kept.all() and math.isfinite(loss.support[0]) and math.isfinite(loss.support[1])):
         return place, log_mass, 0.0
-    return place[kept], log_mass[kept], (place.size + 1) * math.exp(-_CUT)
+    return place[kept], log_mass[kept], (place.size + 1) * math.exp(-cut)
 
 
-def _count(loss: PrivacyLoss, n: int) -> float:
+def _count(loss: PrivacyLoss, n: int, cut: float) -> float:
     """How many atoms n copies have; infinite where they are too many to be listed."""
-    values = _atoms(loss)[0].size
+    values = _atoms(loss, cut)[0].size
     if values <= 2:
         return 1 + n * (values - 1)
     if loss.lattice is not None:
@@ -129,9 +138,9 @@ def _groups(counts: list[float]) -> tuple[list[int], list[int]] | None:
     return (outer, inner) if sizes[0] <= _MOST_OUTER and sizes[1] <= _MOST_INNER else None
 
 
-def _power(loss: PrivacyLoss, n: int) -> Atoms:
+def _power(loss: PrivacyLoss, n: int, cut: float) -> Atoms:
     """The atoms of n copies."""
-    place, log_mass, lost = _atoms(loss)
+    place, log_mass, lost = _atoms(loss, cut)
     slack = 16 * _UNIT * n * float(np.max(np.abs(place)))
     error = n * (8 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT
     if place.size == 1:
@@ -180,14 +189,15 @@ class Enumeration:
     @classmethod
     def of(cls, total: TotalLoss) -> Enumeration:
         """That of a total loss which is enumerable."""
-        steps = _split(total)
-        groups = _groups([_count(loss, n) for loss, n in steps])
-        if groups is None:
+        cut = _cut(total)
+        steps = _split(total, cut or _CUTS[-1])
+        groups = None if cut is None else _groups([_count(loss, n, cut) for loss, n in steps])
+        if cut is None or groups is None:
             raise Unsupported("this composition has too many atoms to be listed")
         laws = [Atoms(np.zeros(1), np.zeros(1), 0.0, 0.0)] * 2
         for side, parts in enumerate(groups):
             for part in parts:
-                laws[side] = laws[side].times(_power(*steps[part]))
+                laws[side] = laws[side].times(_power(*steps[part], cut))
         return cls(*laws)
 
     @cached_property

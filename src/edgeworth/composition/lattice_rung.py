@@ -128,13 +128,13 @@ class Rung:
     def _one_step_above(self, t: Array) -> Array:
         """What outcomes E add of which a step is right of its range, at the least: Q[E] - u P[E].
 
-        Q[E] - P[E] - (u-1) P[E], with Q - P = P (e^B - 1) + D for each step.
+        Q[E] - P[E] - (u-1) P[E], with Q - P = P (e^B - 1) + D for each step; less where e^B is no double.
         """
-        rise = self.above[:, 1] * np.expm1(self.above[:, 4]) + self.above[:, 3]
+        rise = self.above[:, 1] * np.expm1(np.minimum(self.above[:, 4], _LARGEST_EXPONENT)) + self.above[:, 3]
         return _gain(self.above[:, 0], self.above[:, 1], rise, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
 
     def _one_step_below(self, t: Array) -> Array:
-        rise = self.below[:, 2] * np.expm1(-self.below[:, 4]) + self.below[:, 3]
+        rise = self.below[:, 2] * np.expm1(np.minimum(-self.below[:, 4], _LARGEST_EXPONENT)) + self.below[:, 3]
         return _gain(self.below[:, 0], self.below[:, 2], rise, np.expm1(np.minimum(-t, _LARGEST_EXPONENT)))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from edgeworth.composition.lattice_ladder import FINE, ROUNDING, Ladder, keep
 from edgeworth.composition.smoothed import SmoothTail
+from edgeworth.errors import Unsupported
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
@@ -32,6 +33,7 @@ FINE_TEST = 5e-8  # the relative width that rungs aim at where f is a difference
 _STRIDES = (3, 12, 48, 192, 768)  # points between which slopes are taken
 _SMALL = 0.7  # an f below it is a difference of overlaps
 _MOST_KEPT = 8
+_LARGEST_EXPONENT = 700.0
 _LARGEST_LOSS = 500.0  # whose exponential, and that of what lies on its rung, is a double
 _TAIL: dict[Direction, Kind] = {"forward": "delta", "backward": "reverse"}
 _HEAD: dict[Direction, Kind] = {"forward": "reverse", "backward": "delta"}
@@ -168,6 +170,8 @@ def polygon(rung: Rung, direction: Direction) -> Polygon:
     if isinstance(low, SmoothTail):
         return _bounded(*low.concave(backward=not forward))
     index = np.arange(1, low.window.size - 1, dtype=np.int64)
+    if np.max(np.abs(low.points)) > _LARGEST_EXPONENT:
+        raise Unsupported("a slope of f, e^loss, leaves the range of doubles")
     value = low.at_points(index)
     z = np.exp(low.points[index])
     z = z if forward else 1 / z
