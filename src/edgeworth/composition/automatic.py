@@ -63,6 +63,7 @@ _MOST_EXPONENTIALS = 5_000
 _NEARLY_ALL_DIGITS = 1e-9
 _FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
 _NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
+_MANY_PARTS = 50  # different steps, for which a recursion takes too long
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -136,6 +137,9 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedC
     if name == "contour" and lattice.applies(total):
         answers = _along_lines(total)
         note = "readings left wider than 1e-6 are narrowed by the lattice"
+    elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
+        answers = _on_lattice(total)
+        note = "readings left wider than 1e-6 are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
         answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Rung", "prepare", "refined"]
 
 MOST_POINTS = 2**20
+_MOST_TRANSFORMED, _MOST_CONVOLVED = 2**21, 2**22  # points of all the laws that a smoothed, or a rounded one is made of
 _FEW_POINTS = 2**13  # of a first attempt, which shows how fine the step has to be
 _FEW_STEPS, _MANY_STEPS = 32, 5_000  # so many are rounded at first, and so many at all; more are smoothed
 _FINEST_RATIO = 2.0**-9
@@ -215,7 +216,9 @@ def refined(rough: Rung, width: float) -> Rung:
 def _finest(rung: Rung) -> float:
     """The step that should reach the goal, or the least that can be had."""
     wanted = rung.step * max(math.sqrt(0.8 * rung.goal.width / max(rung.width(), 1e-300)), _FINEST_RATIO)
-    return max(wanted, _length(rung.plan) / MOST_POINTS) if rung.is_smooth else _aligned(rung.plan, wanted)
+    if not rung.is_smooth:
+        return _aligned(rung.plan, wanted)
+    return max(wanted, _length(rung.plan) / min(MOST_POINTS, _MOST_TRANSFORMED // len(rung.plan.parts)))
 
 
 def _prospect(rung: Rung) -> tuple[float, float]:
@@ -283,7 +286,7 @@ def _aligned(plan: Plan, h: float) -> float:
     if common is None:
         starts = [-loss.support[0] for loss, _ in parts if isinstance(loss, SampledLoss)]
         common, soft = min(starts, default=None), True
-    h = max(h, (window[1] - window[0]) / (0.9 * MOST_POINTS))
+    h = max(h, (window[1] - window[0]) / (0.9 * min(MOST_POINTS, _MOST_CONVOLVED // len(parts))))
     if common is None or (soft and h > 2 * common):
         return h
     if soft and (window[1] - window[0]) * _FEWEST_LEFT > MOST_POINTS * common:
