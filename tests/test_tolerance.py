@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import edgeworth as ew
+from edgeworth.composition.work import done
 
 
 def training():
@@ -64,3 +65,17 @@ def test_a_wide_bracket_says_what_made_it_so_wide():
     assert wide.certificate.notes[-1] == f"relatively {width:.1e} wide: the grid of the recursion"
     assert not any("wide:" in note for note in narrow.certificate.notes)
     assert account.certificate.notes == wide.certificate.notes[:-1]
+
+
+def test_a_tolerance_buys_digits_and_saves_work():
+    """Where a lattice answers, it aims at what is asked for; the brackets hold one another."""
+    few = ew.PoissonSampled(ew.Laplace(1.0), rate=0.05) ** 20
+    brackets, work = [], []
+    for tolerance in (1e-2, 1e-6, 1e-8):
+        before = done()
+        brackets.append(ew.account(few, tolerance=tolerance).epsilon(delta=1e-5))
+        work.append(done() - before)
+        assert brackets[-1].upper - brackets[-1].lower <= tolerance * brackets[-1].upper
+    assert max(found.lower for found in brackets) <= min(found.upper for found in brackets)
+    assert work[0] < 0.5 * work[1]
+    assert work[1] < 0.5 * work[2]

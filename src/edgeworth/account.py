@@ -67,8 +67,8 @@ def account(
     "saddlepoint" are estimates of the given degree and say so. `direction` is "both" (symmetrised, the
     guarantee), "forward" for T(P, Q) or "backward" for T(Q, P). `adjacency` says which neighbours are meant,
     "add-remove" or "replace"; it has to be what the sampling inside means. Without sampling the sensitivities decide.
-    With a `tolerance`, a bracket that is relatively wider raises ToleranceMissed, which carries it; else the best
-    bracket is returned, however wide.
+    With a `tolerance`, which buys more digits or less work where there is a choice, a bracket that is relatively wider
+    raises ToleranceMissed, which carries it; else the best bracket is returned, however wide.
 
     >>> import edgeworth as ew
     >>> ten = ew.account(ew.Gaussian(noise_multiplier=5.0) ** 10)
@@ -81,17 +81,15 @@ def account(
     validation.choice(_DIRECTIONS, direction=direction)
     meant = _agreed(ran, run, adjacency)
     total = TotalLoss.of(ran)
-    forward = compose(total, method, degree)
     if tolerance is not None:
         validation.positive(tolerance=tolerance)
-        if not forward.certificate.certified:
-            out = (
-                "no method has a guarantee for it; leave the tolerance out" if method == "auto" else 'use method="auto"'
-            )
-            raise NotCertified(
-                f"tolerance={tolerance!r} asks for a guarantee, and method={forward.certificate.method!r} is an "
-                f"estimate here; {out}"
-            )
+    forward = compose(total, method, degree, tolerance)
+    if tolerance is not None and not forward.certificate.certified:
+        out = "no method has a guarantee for it; leave the tolerance out" if method == "auto" else 'use method="auto"'
+        raise NotCertified(
+            f"tolerance={tolerance!r} asks for a guarantee, and method={forward.certificate.method!r} is an "
+            f"estimate here; {out}"
+        )
     return Account(ran, method, degree, direction, forward, total, meant, tolerance=tolerance, run=run)
 
 

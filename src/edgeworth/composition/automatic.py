@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from edgeworth import validation
 from edgeworth.composition import (
@@ -64,6 +64,8 @@ _NEARLY_ALL_DIGITS = 1e-9
 _FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
 _NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
 _MANY_PARTS = 50  # different steps, for which a recursion takes too long
+_WIDE = 1e-6  # a relative width at which another engine is asked, where no tolerance says so
+_SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -118,7 +120,19 @@ def _few_exponentials(total: TotalLoss) -> bool:
     return residues.applies(total) and math.prod(group_sizes(total)) <= _MOST_EXPONENTIALS
 
 
-def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
+class Aim(NamedTuple):
+    """What relative width is wide enough to ask another engine, and what width a lattice aims at."""
+
+    wide: float = _WIDE
+    fine: float = lattice.FINE
+
+    @classmethod
+    def of(cls, tolerance: float | None) -> Aim:
+        """A tolerance buys more digits, or less work."""
+        return cls() if tolerance is None else cls(tolerance, min(max(_SHARE * tolerance, _FINEST), _COARSEST))
+
+
+def compose(total: TotalLoss, method: str, degree: int, tolerance: float | None = None) -> ComposedCurve:
     """The composed curve by the named method; `auto` decides by the table of `choose`."""
     validation.choice(["auto", *METHODS], method=method)
     name = choose(total)[0] if method == "auto" else method
@@ -127,43 +141,47 @@ def compose(total: TotalLoss, method: str, degree: int) -> ComposedCurve:
         raise InvalidArgument(
             f"degree={degree!r} is out of range for method={name!r}; give an int from {degrees[0]} to {degrees[-1]}"
         )
-    composed = engine(total, degree=degree)
-    return _narrowed(total, name, composed) if method == "auto" else composed
+    aim = Aim.of(tolerance)
+    composed = lattice.compose(total, fine=aim.fine) if name == "lattice" else engine(total, degree=degree)
+    return _narrowed(total, name, composed, aim) if method == "auto" else composed
 
 
-def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve) -> ComposedCurve:
+def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
     """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
     answers: Answers
+    wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     if name == "contour" and lattice.applies(total):
-        answers = _along_lines(total)
-        note = "readings left wider than 1e-6 are narrowed by the lattice"
+        answers = _along_lines(total, aim)
+        note = f"{wide} are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
-        answers = _on_lattice(total)
-        note = "readings left wider than 1e-6 are narrowed by moments of tilted laws"
+        answers = _on_lattice(total, aim)
+        note = f"{wide} are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
-        answers = Combined(_on_lattice(total), lambda: _by_recursion(total), _VERY_WIDE)
+        answers = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "residues" and contour.applies(total):
-        answers = Combined(residues.prepared(total), lambda: _along_lines(total), _NEARLY_ALL_DIGITS)
+        answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
         note = "readings left wider than 1e-9 are narrowed by the line integral"
     elif name == "fourier":
-        answers = Combined(fourier.prepared(total), lambda: _after_moments(total, lambda: _after_fourier(total)))
-        note = "readings left wider than 1e-6 are narrowed by the lattice and the recursion"
+        after = _after_moments(total, lambda: _after_fourier(total, aim), aim)
+        answers = Combined(fourier.prepared(total), lambda: after, aim.wide)
+        note = f"{wide} are narrowed by the lattice and the recursion"
     elif name in ("contour", "recursion") and total.is_exact and not nothing_ran(total):
         first = contour.prepared(total) if name == "contour" else _by_recursion(total)
-        answers = Combined(first, lambda: moment_answers.prepared(total))
-        note = "readings left wider than 1e-6 are narrowed by moments of tilted laws"
+        answers = Combined(first, lambda: moment_answers.prepared(total), aim.wide)
+        note = f"{wide} are narrowed by moments of tilted laws"
     else:
         return composed
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
     return answered(answers, total, certificate)
 
 
-def _along_lines(total: TotalLoss) -> Answers:
+def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral, narrowed by the lattice where that applies."""
     if not lattice.applies(total):
         return contour.prepared(total)
-    return Combined(contour.prepared(total), lambda: _after_moments(total, lambda: lattice.prepared(total)))
+    after = lambda: _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)  # noqa: E731
+    return Combined(contour.prepared(total), after, aim.wide)
 
 
 class _MomentsFirst(Combined):
@@ -180,25 +198,26 @@ class _MomentsFirst(Combined):
         return self._second.bridge()
 
 
-def _after_moments(total: TotalLoss, following: Callable[[], Answers]) -> Answers:
+def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:
     """What follows, with the tilted moments before it for quick answers and behind it for wide ones."""
     moments = moment_answers.prepared(total)
-    return _MomentsFirst(moments, lambda: Combined(following(), lambda: moments), _NOTHING_OPEN)
+    return _MomentsFirst(moments, lambda: Combined(following(), lambda: moments, aim.wide), _NOTHING_OPEN)
 
 
-def _on_lattice(total: TotalLoss) -> Answers:
+def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:
     """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
-    if lattice.prepared(total).exact:
-        return Combined(lattice.prepared(total), lambda: moment_answers.prepared(total))
-    return _after_moments(total, lambda: lattice.prepared(total))
+    made = lattice.prepared(total, aim.fine)
+    if made.exact:
+        return Combined(made, lambda: moment_answers.prepared(total), aim.wide)
+    return _after_moments(total, lambda: made, aim)
 
 
 def _by_recursion(total: TotalLoss) -> Answers:
     return CurveAnswers(recursion.compose(total.finite))
 
 
-def _after_fourier(total: TotalLoss) -> Answers:
+def _after_fourier(total: TotalLoss, aim: Aim) -> Answers:
     """The lattice where it applies, narrowed by the recursion."""
     if not lattice.applies(total):
         return _by_recursion(total)
-    return Combined(lattice.prepared(total), lambda: _by_recursion(total))
+    return Combined(lattice.prepared(total, aim.fine), lambda: _by_recursion(total), aim.wide)

@@ -22,7 +22,7 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedLoss, SampledLos
 if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
 
-__all__ = ["applies", "compose", "prepared"]
+__all__ = ["FINE", "applies", "compose", "prepared"]
 
 _LARGEST_MU = 30.0
 _MOST_STEPS = 10**8
@@ -43,12 +43,15 @@ def _known(loss: PrivacyLoss) -> bool:
 
 
 @lru_cache(maxsize=4)
-def prepared(total: TotalLoss) -> LatticeAnswers | EnumeratedAnswers:
-    """The answers of a total loss, from its atoms where they can be listed; the last few are kept."""
-    return EnumeratedAnswers(total) if enumerable(total) else LatticeAnswers(total)
+def prepared(total: TotalLoss, fine: float = FINE) -> LatticeAnswers | EnumeratedAnswers:
+    """The answers of a total loss, from its atoms where they can be listed; the last few are kept.
+
+    `fine` is the relative width that a reading aims at.
+    """
+    return EnumeratedAnswers(total) if enumerable(total) else LatticeAnswers(total, fine)
 
 
-def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
+def compose(total: TotalLoss, *, degree: int = 2, fine: float = FINE) -> ComposedCurve:
     """The enclosure on lattices, prepared lazily: a reading builds only the rungs that it needs."""
     del degree
     if not applies(total):
@@ -59,6 +62,6 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     if nothing_ran(total):
         curve = with_disclosure(Identity(), total)
         return ComposedCurve(curve, Certificate("lattice", certified=True), curve, curve)
-    answers = prepared(total)
-    sources = {"rounding of losses, relative, aimed at": 0.0 if answers.exact else FINE}
+    answers = prepared(total, fine)
+    sources = {"rounding of losses, relative, aimed at": 0.0 if answers.exact else fine}
     return answered(answers, total, Certificate("lattice", certified=True, sources=sources, notes=(_NOTE,)))

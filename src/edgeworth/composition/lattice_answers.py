@@ -11,7 +11,7 @@ from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import BothWays
 from edgeworth.composition.lattice_ladder import FINE, Ladder
 from edgeworth.composition.lattice_profile import LatticeProfile
-from edgeworth.composition.lattice_tests import FINE_TEST, LatticeTests, polygon
+from edgeworth.composition.lattice_tests import LatticeTests, polygon
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _STEP = 1e-3  # of the threshold, over which slopes are taken
 class LatticeAnswers(BothWays):
     """Ends of delta, epsilon and f in each direction."""
 
-    def __init__(self, total: TotalLoss) -> None:
-        self._ladder = Ladder(total)
+    def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
+        self._ladder = Ladder(total, fine)
         self._moments = self._ladder.moments
         self._profile, self._tests = LatticeProfile(self._ladder), LatticeTests(self._ladder)
 
@@ -79,7 +79,9 @@ class LatticeAnswers(BothWays):
 
     def overlap(self, t: Array) -> Array:
         """At most E[min(X, e^t)]."""
-        return self._tried(lambda: self._ladder.read("overlap", t, FINE_TEST).lower, lambda: self._moments.overlap(t))
+        return self._tried(
+            lambda: self._ladder.read("overlap", t, self._ladder.fine_test).lower, lambda: self._moments.overlap(t)
+        )
 
     @staticmethod
     def _tried(ask: Callable[[], _Answer], instead: Callable[[], _Answer]) -> _Answer:
@@ -108,7 +110,7 @@ class LatticeAnswers(BothWays):
     def bridge(self) -> tuple[float, float]:
         """Two errors, in order, that a test at threshold 0 reaches in one direction: where the slope of f is -1."""
         self._ladder.refill()
-        made = polygon(self._ladder.rung("overlap", self._ladder.number(0.0), FINE_TEST), "forward")
+        made = polygon(self._ladder.rung("overlap", self._ladder.number(0.0), self._ladder.fine_test), "forward")
         at = min(int(np.searchsorted(made.z, 1.0)), made.z.size - 1)
         alpha = min(max(float(made.slope_high[at]), 1e-300), 1.0)
         beta = float(self.tradeoff("forward", np.array([alpha])).upper[0])

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FINE", "LONGEST_STRIDE", "MOST_RUNGS", "ROUNDING", "Ladder", "keep"]
 
-FINE = 4e-7  # the relative width that rungs aim at
+FINE = 4e-7  # the relative width that rungs aim at where nothing else is asked for …
+_TESTS = 0.125  # … and of that where f is a difference
 ROUNDING = 1e-15
 MOST_RUNGS = 120  # on either side of the middle: up to 2e8 standard deviations from it, or 2e-12 of the way to an end
 LONGEST_STRIDE = 8  # rungs: three times the distance from the middle, or a sixth of that from an end
@@ -54,8 +55,8 @@ class Ladder:
     A reading has so much work to spend: when it is spent, rough rungs are refined no more, and no new ones are made.
     """
 
-    def __init__(self, total: TotalLoss) -> None:
-        self.total = total
+    def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
+        self.total, self.fine, self.fine_test = total, fine, _TESTS * fine
         self.parts = tuple((loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0) and n > 0)
         cumulants = total.cumulants(2)
         self.spread = math.sqrt(max(float(cumulants.null[1]), 1e-300))
@@ -110,7 +111,9 @@ class Ladder:
         return made
 
     def _rough(self, kind: Kind, number: int) -> Rung:
-        return prepare(self.parts, Goal(kind, self.threshold(number), self.threshold(number + 1), FINE), self.spread)
+        return prepare(
+            self.parts, Goal(kind, self.threshold(number), self.threshold(number + 1), self.fine), self.spread
+        )
 
     def refill(self) -> None:
         """A new reading begins, and may take as much work as any other.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice_ladder import FINE, LONGEST_STRIDE, MOST_RUNGS, ROUNDING, Ladder
+from edgeworth.composition.lattice_ladder import LONGEST_STRIDE, MOST_RUNGS, ROUNDING, Ladder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +26,6 @@ __all__ = ["LatticeProfile"]
 
 _GRID, _ROUNDS = 33, 9  # thresholds tried at a time in the search for a root: 32^-9 of a rung is left
 _MOST_MOVES = 3
-
-
-def _width(*, rough: bool) -> float | None:
-    return None if rough else FINE
 
 
 class LatticeProfile:
@@ -54,7 +50,9 @@ class LatticeProfile:
         kind: Kind = "delta" if direction == "forward" else "reverse"
         t = epsilon if direction == "forward" else -epsilon
         ends = (
-            self.ladder.read(kind, t, _width(rough=rough)) if number is None else self._on(kind, number, t, rough=rough)
+            self.ladder.read(kind, t, None if rough else self.ladder.fine)
+            if number is None
+            else self._on(kind, number, t, rough=rough)
         )
         least, greatest = self.ladder.total.support
         top = greatest if direction == "forward" else -least
@@ -63,7 +61,7 @@ class LatticeProfile:
         return Ends(np.minimum(ends.lower, upper), upper)
 
     def _on(self, kind: Kind, number: int, t: Array, *, rough: bool) -> Ends:
-        return Ends(*self.ladder.rung(kind, number, _width(rough=rough)).ends(t))
+        return Ends(*self.ladder.rung(kind, number, None if rough else self.ladder.fine).ends(t))
 
     def _indirect(self, direction: Direction, epsilon: Array, number: int | None = None, *, rough: bool) -> Ends:
         """delta(eps) = 1 - e^eps + e^eps delta'(-eps), with no cancellation while e^eps is small."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.lattice_ladder import FINE, ROUNDING, Ladder, keep
+from edgeworth.composition.lattice_ladder import ROUNDING, Ladder, keep
 from edgeworth.composition.smoothed import SmoothTail
 from edgeworth.errors import Unsupported
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from edgeworth.composition.tilted_lattice import Kind
     from edgeworth.losses.law import Array
 
-__all__ = ["FINE_TEST", "LatticeTests", "Polygon", "polygon"]
+__all__ = ["LatticeTests", "Polygon", "polygon"]
 
-FINE_TEST = 5e-8  # the relative width that rungs aim at where f is a difference
 _STRIDES = (3, 12, 48, 192, 768)  # points between which slopes are taken
 _SMALL = 0.7  # an f below it is a difference of overlaps
 _MOST_KEPT = 8
@@ -94,7 +93,7 @@ class LatticeTests:
 
     def _enclosed(self, direction: Direction, kind: Kind, alpha: float) -> tuple[float, float, float]:
         number = self._rung_of_test(direction, kind, alpha)
-        width = FINE if kind == _TAIL[direction] else FINE_TEST
+        width = self.ladder.fine if kind == _TAIL[direction] else self.ladder.fine_test
         for move in (0, 1, -1, 2, -2):
             rung = self.ladder.rung(kind, number + move, width)
             rest, bottom = _rest(rung, direction, alpha)
