@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
     from edgeworth.losses.law import Array
 
-__all__ = ["BothWays"]
+__all__ = ["BothWays", "PerhapsSymmetric"]
 
 _ROUNDING = 1e-15
 _NARROW = 1e-6  # a relative width that needs no chord
@@ -146,6 +146,27 @@ class BothWays(ABC):
         if t >= 0:
             return common - growth * alpha * (1 + 4 * _ROUNDING)
         return (common - alpha) / growth * (1 - 4 * _ROUNDING)
+
+
+class PerhapsSymmetric(BothWays):
+    """The same where both directions may be known to be one: then it is read once."""
+
+    _symmetric: bool
+
+    def _meant(self, direction: Direction) -> Direction:
+        return "forward" if direction == "both" and self._symmetric else direction
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return super().delta(self._meant(direction), epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return super().epsilon(self._meant(direction), delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return super().tradeoff(self._meant(direction), alpha)
 
 
 def _golden(g: Callable[[float], float], low: float, high: float) -> float:

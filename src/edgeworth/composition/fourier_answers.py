@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import OPPOSITE, Ends
-from edgeworth.composition.both_ways import BothWays
+from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.fourier_tails import LEAST, Tails
 from edgeworth.errors import ComputationFailed
 
@@ -205,7 +205,7 @@ class OneWay:
         return -first_point(lambda m: _log_middle(self.accepted(-m)), math.log(1 - alpha), start, self._stride)
 
 
-class FourierAnswers(BothWays):
+class FourierAnswers(PerhapsSymmetric):
     """Ends of delta, epsilon and f in each direction."""
 
     def __init__(self, law: LatticeSum, *, symmetric: bool) -> None:
@@ -213,21 +213,6 @@ class FourierAnswers(BothWays):
         self._symmetric = symmetric
         forward, mirror = Tails(law), Tails(law.mirror)
         self._ways: dict[Direction, OneWay] = {"forward": OneWay(forward, mirror), "backward": OneWay(mirror, forward)}
-
-    def _meant(self, direction: Direction) -> Direction:
-        return "forward" if direction == "both" and self._symmetric else direction
-
-    def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps."""
-        return super().delta(self._meant(direction), epsilon)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return super().epsilon(self._meant(direction), delta)
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return super().tradeoff(self._meant(direction), alpha)
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.both_ways import BothWays
+from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.normal_tails import log_ends
 from edgeworth.composition.tilted_moments import TiltedMoments
 from edgeworth.curves.search import bracketed_root
@@ -106,7 +106,7 @@ class OneWay:
         return float(np.min(bound + 8 * _ROUNDING * np.abs(bound), initial=math.inf))
 
 
-class MomentAnswers(BothWays):
+class MomentAnswers(PerhapsSymmetric):
     """Ends of delta, epsilon and f in each direction."""
 
     def __init__(self, total: TotalLoss) -> None:
@@ -116,21 +116,6 @@ class MomentAnswers(BothWays):
     @cached_property
     def _moments(self) -> TiltedMoments:
         return TiltedMoments(self._total)
-
-    def _meant(self, direction: Direction) -> Direction:
-        return "forward" if direction == "both" and self._symmetric else direction
-
-    def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps."""
-        return super().delta(self._meant(direction), epsilon)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return super().epsilon(self._meant(direction), delta)
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return super().tradeoff(self._meant(direction), alpha)
 
     def _way(self, direction: Direction, near: float | None = None) -> OneWay:
         """One direction, from the whole ladder of tilts or from those near a threshold, with two of its own."""
