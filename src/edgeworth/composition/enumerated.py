@@ -33,8 +33,9 @@ _UNIT = 2.0**-53
 _MOST_OUTER, _MOST_INNER = 2**17, 2**19
 _MOST_LATTICE = 2**13  # points of a sum that is convolved directly
 _DEEPEST = 680.0  # nats: masses and ratios that doubles hold
-_CUTS = (280.0, 115.0)  # nats: of a law with more than two values, what is less likely than e^-cut is left out; the
-# first cut whose atoms can be listed
+# Nats: of a law with more than two values, what is less likely than e^-cut is left out; the first cut at which the
+# atoms can be listed.
+_CUTS = (280.0, 240.0, 200.0, 160.0, 115.0)
 
 
 @dataclass(frozen=True, eq=False)
