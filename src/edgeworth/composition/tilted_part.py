@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.raised import Raised, raised
 from edgeworth.composition.sampled_gaussian import SampledGaussian
+from edgeworth.composition.shifted import WIDEST_STRIP, Shifted, shifted_bounds, with_cell_masses
 from edgeworth.composition.waves import wave_less_one
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss
@@ -38,44 +40,9 @@ _LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
 _WORTH_A_PRODUCT = 48
-_MOST_SHIFTS = 24
-_HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
-_BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
-_SHIFTED_QUADRATURE = 2e-17
-_DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
-_STEEPEST = 300.0  # nats that a tilt may add on a shifted line
 _CELLS = np.linspace(0.0, 1.0, 150)
 _LOW = 200.0  # a frequency, times an angle
-_STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, 0.85])  # candidates, as shares of theta = pi/2
-
-
-class Shifted(NamedTuple):
-    """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(B - tA) + edge).
-
-    A is Im L(x + iy) at every node and B = c (Re L(x + iy) - L(x)), a row for each y; v the weights. For c >= 0 B is
-    at most 0, and left out. Of a jump v are at least the masses of the cells right of the nodes, and B is counted in
-    the growth: their sum is an upper bound to all its digits, however small.
-    """
-
-    growth: Array
-    fall: Array
-    rise: Array | None
-    edge: Array
-    """With the noise of the sums."""
-    masses: Array | None = None
-
-    def log_bound(self, t: Array, weight: Array) -> Array:
-        """At least log |phi| at each t and beyond it."""
-        exponent = np.multiply.outer(-t, self.fall)
-        if self.masses is not None:
-            sums = np.exp(np.maximum(exponent, -_DEEPEST)) @ self.masses + self.edge
-            return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
-        if self.rise is not None:
-            exponent += self.rise
-        sums = np.expm1(exponent) @ weight
-        with np.errstate(divide="ignore"):
-            bound = self.growth + np.log1p(np.maximum(sums + self.edge, -1.0))
-        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
+_STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,10 +222,10 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     of_window = _window_noise(step, x, ends)
     noise = _noise(loss, log_weight, c) + of_window
     posterior = step.posterior(x)
-    shifted = _shifted(step, c, ends, posterior, weight, frequency)
+    shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
     if step.is_jump:
-        shifted = _bounded(shifted, weight, h, step.bend(c))
-        log_moment = _log_sum(c * loss + log_weight)
+        shifted = with_cell_masses(shifted, weight, h, step.bend(c))
+        log_moment = log_sum(c * loss + log_weight)
         rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
         moment = log_moment, rounding * (1 + 1e-9)
         return TiltedPart(
@@ -279,57 +246,6 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         shifted,
         raised=high,
     )
-
-
-def _shifted(
-    step: SampledGaussian, c: float, ends: Array, posterior: Array, weight: Array, frequency: float
-) -> Shifted:
-    """For lines Im x = y from where a normal law would want it at low frequencies up to the end of the strip.
-
-    On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
-    oscillation left. A soft cut at X is a mean over hard ones, each of which adds a vertical way back to the real line.
-    """
-    slope = step.mu * float(weight @ posterior)
-    highest = min(_HIGHEST * math.pi / step.mu, 12.0)
-    lowest = min(0.05 * frequency * slope, highest / 64)
-    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
-    y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
-    theta = step.mu * y
-    fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
-    if step.is_jump:  # its window is moved along as a whole
-        turned = min(c, 0.0) * np.log(np.cos(theta / 2))
-        return Shifted(step.strip_factor * y * y / 2 + turned, fall, None, np.zeros(y.size))
-    noise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT)  # a dot product adds one after the other
-    rise, back = None, 1.01 * y * float(weight @ ends)
-    if c < 0:
-        rise, most = _rise(c, theta, posterior)
-        noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
-        back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
-    return Shifted(y * y / 2, fall, rise, noise + back)
-
-
-def _bounded(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
-    """The same with at least the mass of each cell at its left end, where e^(-tA) is largest; beyond the ends, v/h."""
-    masses = np.append(np.maximum(weight[1:], weight[:-1]) * math.exp(h * h * bend / 8), weight[-1] / h)
-    return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
-
-
-def _rise(c: float, theta: Array, posterior: Array) -> tuple[Array, Array]:
-    """B = c log |1 - r + r e^(i theta)| for c < 0, and the most that it can be: inf where that is too much to count.
-
-    |1 - r + r e^(i theta)|^2 = 1 - 4 r (1-r) sin^2(theta/2) >= cos^2(theta/2).
-    """
-    most = c * np.log(np.cos(theta / 2))
-    rise = 0.5 * c * np.log1p(np.multiply.outer(-4 * np.sin(theta / 2) ** 2, posterior * (1 - posterior)))
-    return np.minimum(rise, _STEEPEST), np.where(most > _STEEPEST, math.inf, most)
-
-
-def _more_growth(c: float, theta: Array) -> Array:
-    """How much more w e^(B - tA) grows than w on the widest strip, for c < 0."""
-    widest = _STRIPS[-1] * 0.5 * math.pi
-    ratio = np.cos((theta + widest) / 2) * np.cos((theta - widest) / 2) / math.cos(widest / 2) ** 2
-    more = 0.5 * c * np.log(ratio)
-    return np.exp(np.where(more > _STEEPEST, math.inf, more))
 
 
 def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]) -> float:
@@ -379,7 +295,7 @@ def _log_moment(
         noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
         error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
-    value = _log_sum(c * loss + log_weight)
+    value = log_sum(c * loss + log_weight)
     worst = float(np.max((_noise(loss, log_weight, c) + extra)[c * loss + log_weight > value - NATS]))
     return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
 
@@ -435,11 +351,6 @@ def _strip_range(
     # The rise has a slope of at most t tan(theta) mu r, as if the tilt were that much steeper.
     far = max(window[1], step.falling_from(max(c, 0.0) + rise))
     return left, min(right, far + deep, max(far, step.cut) + 14 * step.softness)
-
-
-def _log_sum(exponent: Array) -> float:
-    top = float(np.max(exponent))
-    return top + math.log(float(np.sum(np.exp(exponent - top))))
 
 
 def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:
