@@ -180,7 +180,10 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral, narrowed by the lattice where that applies."""
     if not lattice.applies(total):
         return contour.prepared(total)
-    after = lambda: _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)  # noqa: E731
+
+    def after() -> Answers:
+        return _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
+
     return Combined(contour.prepared(total), after, aim.wide)
 
 
