@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition.cells import cells, period
+from edgeworth.composition.lattice.cells import cells, period
 from edgeworth.errors import Unsupported
 from edgeworth.losses import DensityPairLoss, GaussianLoss, privacy_loss
 

@@ -114,7 +114,7 @@ def test_the_choice_is_made_by_formula(sigma, rate, n, method, monkeypatch):
     def never(*_):
         raise AssertionError("no line is to be tried")
 
-    monkeypatch.setattr("edgeworth.composition.line.Line.__init__", never)
+    monkeypatch.setattr("edgeworth.composition.contour.line.Line.__init__", never)
     account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n)
     assert account.certificate.method == method
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition.contour import prepared
-from edgeworth.composition.integrals import Integrals
-from edgeworth.composition.sampled_gaussian import Steps
+from edgeworth.composition.contour.engine import prepared
+from edgeworth.composition.contour.integrals import Integrals
+from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.losses import TotalLoss
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr, roots_hermitenorm
 
-from edgeworth.composition.line_answers import LineAnswers
-from edgeworth.composition.sampled_gaussian import _SOFTNESS, SampledGaussian, Steps
+from edgeworth.composition.contour.line_answers import LineAnswers
+from edgeworth.composition.contour.sampled_gaussian import _SOFTNESS, SampledGaussian, Steps
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 dropped = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))["dropped"]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import lattice, recursion
-from edgeworth.composition.enumerated import Enumeration, enumerable
-from edgeworth.composition.enumerated_answers import EnumeratedAnswers
+from edgeworth.composition.lattice.enumerated import Enumeration, enumerable
+from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 

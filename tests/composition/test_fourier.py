@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import fourier
-from edgeworth.composition.fourier_answers import first_point
-from edgeworth.composition.fourier_line import _first_negligible, _kernel, _pairs
-from edgeworth.composition.fourier_tails import Tails
-from edgeworth.composition.lattice_sum import lattice_sum
-from edgeworth.composition.tilted_part import tilt_nodes
+from edgeworth.composition.contour.tilted_part import tilt_nodes
+from edgeworth.composition.fourier.answers import first_point
+from edgeworth.composition.fourier.lattice_sum import lattice_sum
+from edgeworth.composition.fourier.line import _first_negligible, _kernel, _pairs
+from edgeworth.composition.fourier.tails import Tails
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
@@ -321,7 +321,7 @@ def test_aliases_are_what_the_bound_says_and_no_more():
     line.size, line.count = 31, 16
     line.h = 2 * math.pi / (line.size * law.step)
     line.t = line.h * np.arange(line.count)
-    from edgeworth.composition.fourier_line import _product  # noqa: PLC0415 - as the line itself does it
+    from edgeworth.composition.fourier.line import _product  # noqa: PLC0415 - as the line itself does it
 
     line.log_phi, line.log_bound, line.relative = _product(
         [tilt_nodes(*part, line.c) for part in law.parts], line.h, line.count, law.beyond

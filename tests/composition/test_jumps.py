@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import contour
-from edgeworth.composition.jump_answers import JumpAnswers, Jumping
-from edgeworth.composition.jumps import _log_jumping, _windows, applies, likely_jumps, sorted_runs
-from edgeworth.composition.line_answers import LineAnswers
-from edgeworth.composition.log_moments import LogMoments
-from edgeworth.composition.sampled_gaussian import Edge, SampledGaussian, Steps, log_overlap
-from edgeworth.composition.tilted_part import tilt_part
+from edgeworth.composition.contour.jump_answers import JumpAnswers, Jumping
+from edgeworth.composition.contour.jumps import _log_jumping, _windows, applies, likely_jumps, sorted_runs
+from edgeworth.composition.contour.line_answers import LineAnswers
+from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.sampled_gaussian import Edge, SampledGaussian, Steps, log_overlap
+from edgeworth.composition.contour.tilted_part import tilt_part
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition.integrals import Integrals
-from edgeworth.composition.ladder import Ladder
-from edgeworth.composition.line_answers import LineAnswers
-from edgeworth.composition.log_moments import LogMoments
-from edgeworth.composition.sampled_gaussian import Steps
+from edgeworth.composition.contour.integrals import Integrals
+from edgeworth.composition.contour.ladder import Ladder
+from edgeworth.composition.contour.line_answers import LineAnswers
+from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 moment = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))["moment"]

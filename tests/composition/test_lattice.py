@@ -13,6 +13,7 @@ from scipy import stats
 
 import edgeworth as ew
 from edgeworth.composition import contour, lattice, recursion
+from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
@@ -24,7 +25,7 @@ def sgd(sigma, rate, n):
 
 
 def answers(mechanism):
-    return lattice.LatticeAnswers(TotalLoss.of(mechanism))
+    return LatticeAnswers(TotalLoss.of(mechanism))
 
 
 def read(made, what, direction, argument):

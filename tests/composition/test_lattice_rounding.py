@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import closed_form
-from edgeworth.composition.cells import cells
-from edgeworth.composition.rounding import _remove_reflex, lowered, raised
+from edgeworth.composition.lattice.cells import cells
+from edgeworth.composition.lattice.rounding import _remove_reflex, lowered, raised
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
 

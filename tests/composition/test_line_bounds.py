@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from flint import arb
 
-from edgeworth.composition.integrals import _SHAPES, Integrals, Rung
-from edgeworth.composition.line import Line
-from edgeworth.composition.raised import raised
-from edgeworth.composition.sampled_gaussian import SampledGaussian, Steps
-from edgeworth.composition.tilted_part import NATS, _nodes, _spacing, _window, tilt_part
+from edgeworth.composition.contour.integrals import _SHAPES, Integrals, Rung
+from edgeworth.composition.contour.line import Line
+from edgeworth.composition.contour.raised import raised
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
+from edgeworth.composition.contour.tilted_part import NATS, _nodes, _spacing, _window, tilt_part
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 TRUTH = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))
@@ -304,5 +304,5 @@ def test_a_long_line_is_read_some_thresholds_at_a_time(monkeypatch):
     line = gaussian_rung("delta", 0.7).line
     x, front = np.linspace(-1, 1, 40), np.ones(40)
     at_once = line.values(front, x, (0.0, 1.0), ())
-    monkeypatch.setattr("edgeworth.composition.line._LARGEST_BLOCK", 1000)
+    monkeypatch.setattr("edgeworth.composition.contour.line._LARGEST_BLOCK", 1000)
     assert np.array_equal(at_once, line.values(front, x, (0.0, 1.0), ()))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition.moment_answers import MomentAnswers
-from edgeworth.composition.normal_tails import log_ends
-from edgeworth.composition.tilted_moments import TiltedMoments
+from edgeworth.composition.moments.answers import MomentAnswers
+from edgeworth.composition.moments.normal_tails import log_ends
+from edgeworth.composition.moments.tilted_moments import TiltedMoments
 from edgeworth.losses import TotalLoss
 
 TILTS = np.array([-7.0, -0.3, 1e-7, 0.01, 0.4, 0.6, 0.999, 1.0, 1.0000003, 1.2, 4.0, 30.0])

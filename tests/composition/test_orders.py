@@ -11,8 +11,8 @@ import pytest
 from mpmath import mp, mpf
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
-from edgeworth.composition import cornish_fisher, edgeworth, saddlepoint
-from edgeworth.composition.saddlepoint import TiltedExpansion
+from edgeworth.composition.estimates import cornish_fisher, edgeworth, saddlepoint
+from edgeworth.composition.estimates.saddlepoint import TiltedExpansion
 from edgeworth.losses import Cumulants, PrivacyLoss, TotalLoss
 
 ALPHAS = np.linspace(0.02, 0.98, 97)

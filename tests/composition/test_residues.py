@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.account import Account
 from edgeworth.composition import recursion, residues
-from edgeworth.composition.residues import ResidueAnswers
+from edgeworth.composition.residues.engine import ResidueAnswers
 from edgeworth.curves import LaplaceTradeOff
 from edgeworth.errors import Unsupported
 from edgeworth.losses import BinaryLoss, LaplaceLoss, TotalLoss

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeworth.composition import circle
-from edgeworth.composition.circle import Circles, Sup
-from edgeworth.composition.expansion import Expansion, _log_binomials
+from edgeworth.composition.residues import circle
+from edgeworth.composition.residues.circle import Circles, Sup
+from edgeworth.composition.residues.expansion import Expansion, _log_binomials
 from edgeworth.losses import BinaryLoss, LaplaceLoss, TotalLoss
 
 TRUTH = runpy.run_path(str(Path(__file__).with_name("truth_residues.py")))

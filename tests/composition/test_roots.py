@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import edgeworth as ew
-from edgeworth.composition.answers import Answers
-from edgeworth.composition.integrals import Integrals
-from edgeworth.composition.roots import _newton
-from edgeworth.composition.sampled_gaussian import Steps
-from edgeworth.composition.tilted_part import _waves_at_multiples
+from edgeworth.composition.contour.answers import Answers
+from edgeworth.composition.contour.integrals import Integrals
+from edgeworth.composition.contour.roots import _newton
+from edgeworth.composition.contour.sampled_gaussian import Steps
+from edgeworth.composition.contour.tilted_part import _waves_at_multiples
 from edgeworth.losses import GaussianLoss, TotalLoss
 from edgeworth.losses.moments import excess
 

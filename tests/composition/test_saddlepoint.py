@@ -7,8 +7,8 @@ import pytest
 from mpmath import mp, mpf
 
 import edgeworth as ew
-from edgeworth.composition import saddlepoint
-from edgeworth.composition.saddlepoint import TiltedExpansion, laplace_hermite
+from edgeworth.composition.estimates import saddlepoint
+from edgeworth.composition.estimates.saddlepoint import TiltedExpansion, laplace_hermite
 from edgeworth.losses import TotalLoss
 
 

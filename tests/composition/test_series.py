@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy.special import ndtr
 
-from edgeworth.composition.cornish_fisher import quantile_polynomial
-from edgeworth.composition.series import EdgeworthSeries, graded_polynomials, standardised
+from edgeworth.composition.estimates.cornish_fisher import quantile_polynomial
+from edgeworth.composition.estimates.series import EdgeworthSeries, graded_polynomials, standardised
 
 H = np.linspace(-6, 6, 97)
 cumulant = st.floats(-2, 2)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition.masses import masses
-from edgeworth.composition.smoothed import Line, smoothed
-from edgeworth.composition.transforms import transform, with_ends
+from edgeworth.composition.lattice.masses import masses
+from edgeworth.composition.lattice.smoothed import Line, smoothed
+from edgeworth.composition.lattice.transforms import transform, with_ends
 from edgeworth.losses import GaussianLoss, LaplaceLoss, TotalLoss
 
 KINDS = {"delta": 3.0, "reverse": -2.0, "overlap": 0.5}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeworth.composition.waves import wave_less_one
+from edgeworth.composition.contour.waves import wave_less_one
 
 UNIT = 2.0**-53
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition import lattice_ladder
-from edgeworth.composition.lattice_answers import LatticeAnswers
-from edgeworth.composition.work import charge, done
+from edgeworth.composition.lattice import ladder
+from edgeworth.composition.lattice.answers import LatticeAnswers
+from edgeworth.composition.lattice.work import charge, done
 from edgeworth.losses import TotalLoss
 
 MIX = TotalLoss.of(ew.PoissonSampled(ew.Laplace(scale=1.0), rate=0.1) ** 3 * ew.RandomizedResponse(0.3))
@@ -30,7 +30,7 @@ def test_ends_hold_however_little_work_is_allowed(monkeypatch, what):
     lower, upper = read(LatticeAnswers(MIX), what)
     widths = []
     for most in (1.0, 3e5):
-        monkeypatch.setattr(lattice_ladder, "MOST_WORK", most)
+        monkeypatch.setattr(ladder, "MOST_WORK", most)
         wide = read(LatticeAnswers(MIX), what)
         assert 0 <= wide[0] <= upper
         assert lower <= wide[1] < np.inf
@@ -41,7 +41,7 @@ def test_ends_hold_however_little_work_is_allowed(monkeypatch, what):
 def test_less_work_is_done_where_less_is_allowed(monkeypatch):
     taken = []
     for most in (3e6, 1.0):
-        monkeypatch.setattr(lattice_ladder, "MOST_WORK", most)
+        monkeypatch.setattr(ladder, "MOST_WORK", most)
         before = done()
         read(LatticeAnswers(MIX), "epsilon")
         taken.append(done() - before)
@@ -49,7 +49,7 @@ def test_less_work_is_done_where_less_is_allowed(monkeypatch):
 
 
 def test_a_spent_reading_leaves_the_next_one_its_own_work(monkeypatch):
-    monkeypatch.setattr(lattice_ladder, "MOST_WORK", 3e5)
+    monkeypatch.setattr(ladder, "MOST_WORK", 3e5)
     alone = {what: read(LatticeAnswers(MIX), what) for what in ASKED}
     together = LatticeAnswers(MIX)
     assert {what: read(together, what) for what in ASKED} == alone

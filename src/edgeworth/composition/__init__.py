@@ -1,4 +1,4 @@
-"""How leaks add up: one engine a file, and the table that chooses among them."""
+"""How leaks add up: one engine a folder or file, and the table that chooses among them."""
 
 from edgeworth.composition.answered import AnsweredTradeOff
 from edgeworth.composition.automatic import METHODS, choose, compose

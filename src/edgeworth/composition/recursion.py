@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy import fft
 
-from edgeworth.composition import closed_form, clt
+from edgeworth.composition import closed_form
+from edgeworth.composition.estimates import clt
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, from_points
 from edgeworth.curves.extremes import larger, smaller

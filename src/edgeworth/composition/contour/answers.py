@@ -1,0 +1,202 @@
+"""Certified ends of delta, epsilon and f, from the line integrals of a total, or of the measures that jumps make of it.
+
+At a tiny rate a deep reading is spoilt by outcomes that hardly ever happen. There the runs are sorted by these jumps.
+If that cannot be done, those with jumps are dropped, and what they weigh is added to the upper ends; how many may be
+dropped depends on how deep the reading is.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Direction, Ends, is_wide
+from edgeworth.composition.contour import jumps
+from edgeworth.composition.contour.jump_answers import Jumping
+from edgeworth.composition.contour.line_answers import LineAnswers
+from edgeworth.composition.contour.line_profiles import LEVEL_NATS
+from edgeworth.errors import EdgeworthError
+from edgeworth.losses import GaussianLoss, SampledLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.contour.log_moments import LogMoments
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+    Ask = Callable[[LineAnswers, NDArray[np.intp] | slice], Ends]
+
+__all__ = ["Answers"]
+
+_DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
+_LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate where the tilt can stay with the bulk
+_SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
+_DEEPEST = 750.0  # nats: beyond, numbers underflow
+_SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
+_WIDE = 1e-10  # a relative width at which the other way is tried, …
+_WIDE_MISS = 1e-8  # … and for f, …
+_WIDE_FEW = 1e-7  # … and for few samples, …
+_MANY = 50  # … less than this
+_MOST_GUESSES = 4
+_LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
+_SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
+
+
+class Answers:
+    """Certified ends of delta, epsilon and f in each direction."""
+
+    def __init__(self, total: TotalLoss) -> None:
+        self.total = total
+        self._levels: dict[int, LineAnswers] = {}
+        samples = [(n, loss.rate, _mu(loss)) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+        turning = [-math.log(rate) / mu**2 for _, rate, mu in samples if rate < _SMALL_RATE and mu > 0]
+        self._turning = min(turning, default=math.inf)
+        spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
+        self._most_width = 1 / spread if spread > 0 else math.inf
+        self._is_sparse = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0) < _SPARSE
+        self._wide = _WIDE_FEW if 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY else _WIDE
+
+    @cached_property
+    def _jumping(self) -> Jumping | None:
+        return Jumping(self.total) if jumps.applies(self.total) else None
+
+    def _at(self, level: int) -> LineAnswers:
+        if level not in self._levels:
+            self._levels[level] = LineAnswers(self.total, level)
+        return self._levels[level]
+
+    def usable(self) -> bool:
+        """Whether the line at the centre of the law can be had at all."""
+        centre = np.array([self._at(self._level(0.0)).integrals.mean_under_q])
+        ends = self._ask_again(np.zeros(1), lambda answers, _: answers.delta("forward", centre), wide=0.5)
+        return bool(ends.upper[0] < 2 * ends.lower[0])
+
+    @cached_property
+    def _bulk(self) -> LogMoments:
+        """The log moments at some level: of the bulk of the law nothing is dropped."""
+        return self._at(next(iter(self._levels), 0)).integrals.moments
+
+    def _level(self, depth: float) -> int:
+        """How deep to drop for a reading of this logarithm; 0, nothing, where the tilt stays with the bulk of the law.
+
+        A tilt by c makes a second peak at x = c mu, of the weight of the first from c = 2 log(1/p)/mu^2 on.
+        """
+        nats = max(-depth, 0.0)
+        away = 1.5 * math.sqrt(2 * max(nats, _SHALLOW))  # of the tilt from 1, in units of 1/std
+        near = 1.6 * self._turning - 1
+        if not away * self._most_width > near:
+            return 0
+        level = max(math.ceil((nats + _DROPPED_NATS) / LEVEL_NATS), _LEAST_LEVEL)
+        if not self._levels:
+            self._at(level)
+        return level if away * self._bulk.width > near else 0
+
+    def _wanted(self, depth: Array) -> NDArray[np.int_]:
+        """The level of each; deeper readings never want a shallower one."""
+        deep = self._level(float(depth.min()))
+        if depth.size == 1 or deep == self._level(float(depth.max())):
+            return np.full(depth.size, deep)
+        return np.array([self._level(one) for one in depth.tolist()])
+
+    def _ask(self, depth: Array, ask: Ask, wide: float) -> Ends:
+        """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump.
+
+        Where the law splits in two its whole lines come first: like those of a level, they are quickly had, or known
+        not to do.
+        """
+        if not depth.size:
+            return Ends(np.empty(0), np.empty(0))
+        wanted = self._wanted(depth)
+        if self._is_sparse and wanted.any():
+            ends = Ends(np.zeros(depth.size), np.full(depth.size, math.inf))
+            for levels in (np.zeros_like(wanted), wanted):
+                (rest,) = np.nonzero(is_wide(ends, wide))
+                if rest.size:
+                    with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+                        _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
+        else:
+            ends = self._ask_levels(wanted, ask)
+        if not np.all(ends.upper * (1 - wide) <= ends.lower):
+            self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
+        return ends
+
+    def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
+        """The answers, each from its level."""
+        levels = set(wanted.tolist())
+        if len(levels) == 1:
+            return ask(self._at(levels.pop()), slice(None))
+        lower, upper = np.empty(wanted.size), np.empty(wanted.size)
+        for level in sorted(levels):
+            (mine,) = np.nonzero(wanted == level)
+            lower[mine], upper[mine] = ask(self._at(level), mine)
+        return Ends(lower, upper)
+
+    def _ask_jumping(self, ends: Ends, asked: NDArray[np.bool_], depth: Array, ask: Ask, wide: float) -> None:
+        """Narrow those of the ends that are asked for, jump by jump where that can be done."""
+        (mine,) = np.nonzero(asked)
+        if mine.size and self._jumping is not None:
+            _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
+
+    def _ask_again(self, depth: Array, ask: Ask, wide: float) -> Ends:
+        """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
+        ends = self._ask(depth, ask, wide)
+        for _ in range(_MOST_GUESSES if depth.size else 0):
+            open_ = is_wide(ends, wide)
+            if not open_.any():
+                break
+            found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
+            (other,) = np.nonzero((_depth_level(found) != _depth_level(depth)) & open_)
+            if not other.size:
+                break
+            depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
+            _intersect(ends, other, self._ask(depth[other], _of(ask, other), wide))
+        return ends
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        # A guess from the normal law, on the shallow side: tails are heavier than that.
+        away = np.maximum(epsilon - self._bulk.mean_under_q, 0.0) * self._bulk.width
+        depth = -0.3 * away * away
+        return self._ask_again(depth, lambda answers, mine: answers.delta(direction, epsilon[mine]), self._wide)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        depth = np.log(np.maximum(delta, 1e-300))
+        return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]), self._wide)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
+        wide = max(self._wide, _WIDE_MISS)
+        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]), wide)
+
+    def bridge(self) -> tuple[float, float]:
+        """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
+        return self._at(self._level(0.0)).bridge()
+
+
+def _mu(loss: SampledLoss) -> float:
+    return loss.base.mu if isinstance(loss.base, GaussianLoss) else 0.0
+
+
+def _depth_level(depth: Array) -> NDArray[np.int_]:
+    """The level at which what is dropped is below e^-25 of a reading of this logarithm."""
+    return np.asarray(np.ceil((np.clip(-depth, 0.0, _DEEPEST) + _DROPPED_NATS) / LEVEL_NATS), dtype=int)
+
+
+def _intersect(ends: Ends, some: NDArray[np.intp], other: Ends) -> None:
+    """Narrow some of the ends by others that hold as well."""
+    ends.lower[some] = np.maximum(ends.lower[some], np.minimum(other.lower, ends.upper[some]))
+    ends.upper[some] = np.minimum(ends.upper[some], np.maximum(other.upper, ends.lower[some]))
+
+
+def _of(ask: Ask, some: NDArray[np.intp]) -> Ask:
+    """The question for some of the arguments only."""
+    return lambda answers, mine: ask(answers, some[mine])

@@ -1,0 +1,306 @@
+"""Certified values of delta, alpha and beta from ladders of vertical lines.
+
+Every reading goes to the rung whose integrand is smallest; a rung's line is prepared when it is first needed and then
+serves every kind of reading near it. The spacing of a line is chosen so that its aliases stay below e^-NATS of what is
+read there.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.contour.ladder import Ladder, Side
+from edgeworth.composition.contour.line import Line
+from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.roots import Roots
+from edgeworth.composition.contour.tilted_part import NATS
+from edgeworth.errors import EdgeworthError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.contour.sampled_gaussian import Steps
+    from edgeworth.losses.law import Array
+
+__all__ = ["ALIAS_NATS", "STEP_SLACK", "Integrals", "Kind", "Rung"]
+
+#: which integral: the two profiles, and the four tails of the likelihood-ratio tests
+Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "power"]
+
+ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
+_SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
+STEP_SLACK = 1e-14
+_BEYOND = 0.1 * 2.0 ** np.arange(9)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
+_NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
+_MOST_CHOICES = 8
+_SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
+
+
+class Shape(NamedTuple):
+    """One kind of integral: the poles of its integrand, the one in its exponent (pole - c) t, where its lines stand."""
+
+    poles: tuple[float, ...]
+    pole: float
+    sides: tuple[Side, ...]
+    sign: float
+
+
+_SHAPES: dict[Kind, Shape] = {
+    "delta": Shape((0.0, 1.0), 1.0, ("right",), 1.0),
+    "reverse": Shape((0.0, 1.0), 0.0, ("left",), 1.0),  # at t = -eps'
+    "alpha": Shape((0.0,), 0.0, ("middle", "right"), 1.0),
+    "acceptance": Shape((0.0,), 0.0, ("left",), -1.0),
+    "power": Shape((1.0,), 1.0, ("right",), 1.0),
+    "beta": Shape((1.0,), 1.0, ("left", "middle"), -1.0),
+}
+
+
+class Integrals:
+    """All readings of one sum of steps by line integrals."""
+
+    def __init__(self, steps: Steps, choices: int = _MOST_CHOICES) -> None:
+        """Prepare; a threshold tries this many rungs at most, should their lines not be had."""
+        self.steps, self._choices = steps, choices
+        self.moments = LogMoments(steps)
+        self._ladders: dict[Side, Ladder] = {}
+        self.spread, self.middle = self.moments.spread, self.moments.middle
+        self.mean_under_p, self.mean_under_q = self.moments.mean_under_p, self.moments.mean_under_q
+        self._near: dict[Side, Array] = {}
+        self._built: dict[tuple[Side, int], Rung] = {}
+        self._sizes: dict[Kind, tuple[list[int], list[tuple[Side, int]], Array, Array]] = {}
+
+    def ladder(self, side: Side) -> Ladder:
+        """The rungs of one side."""
+        if side not in self._ladders:
+            self._ladders[side] = Ladder(self.moments, side)
+        return self._ladders[side]
+
+    def __call__(self, kind: Kind, threshold: Array) -> Ends:
+        """Ends of the kind's value at every threshold t (for "reverse", at eps' = -t)."""
+        owners = self.owners(kind, threshold)
+        if len(owners) == 1:
+            return owners[0][0].ends(kind, threshold)
+        lower, upper = np.empty(threshold.size), np.empty(threshold.size)
+        for rung, here in owners:
+            lower[here], upper[here] = rung.ends(kind, threshold[here])
+        return Ends(lower, upper)
+
+    def log_ceiling(self, kind: Kind, threshold: Array) -> Array:
+        """At least the logarithm of the value at every threshold: the best of Chernoff's bounds at the rungs.
+
+        And at tilts nearer to the pole than any rung: of a narrow bulk the first may be far beyond what a jump wants.
+        """
+        shape = _SHAPES[kind]
+        self._reach(kind, threshold)
+        outer: Side = "left" if "left" in shape.sides else "right"
+        tables = [self.ladder(side).table for side in shape.sides]
+        c, k = np.concatenate([self._nearer(outer), *tables])[:, :2].T
+        slack = _SLACK * (1 + np.abs(k)) + STEP_SLACK * (sum(n for _, n in self.steps.others) + 1)
+        return np.asarray(np.min((k + slack)[:, None] + (shape.pole - c)[:, None] * threshold, axis=0))
+
+    def _nearer(self, side: Side) -> Array:
+        """Tilts between the pole and the first rung, and K there."""
+        if side not in self._near:
+            pole = 0.0 if side == "left" else 1.0
+            c = pole + (self.ladder(side).table[0, 0] - pole) * _NEARER
+            self._near[side] = np.column_stack([c, self.moments(c)])
+        return self._near[side]
+
+    def _reach(self, kind: Kind, threshold: Array) -> None:
+        """Climb as far as the thresholds ask."""
+        for side in _SHAPES[kind].sides:
+            ladder = self.ladder(side)
+            if side == "middle":
+                ladder.climb_to_the_end()
+            else:
+                ladder.reach(float((ladder.outward * threshold).max()) * ladder.outward)
+
+    def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Any]]:
+        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins."""
+        self._reach(kind, threshold)
+        names, c, log_size = self._integrands(kind)
+        size = log_size + (_SHAPES[kind].pole - c) * threshold
+        nearest = size.argmin(axis=0).tolist()
+        if len(set(nearest)) == 1 and self._rung(*names[nearest[0]]).line is not None:
+            return [(self._rung(*names[nearest[0]]), slice(None))]
+        best = self._living(names, size)
+        return [(self._rung(*names[number]), best == number) for number in sorted(set(best.tolist()))]
+
+    def _integrands(self, kind: Kind) -> tuple[list[tuple[Side, int]], Array, Array]:
+        """The rungs that may serve a kind; their tilts, and the log of the integrand's size at t = 0, as columns."""
+        shape, tables = _SHAPES[kind], [self.ladder(side).table for side in _SHAPES[kind].sides]
+        heights = [len(table) for table in tables]
+        if self._sizes.get(kind, ([],))[0] != heights:
+            names = [
+                (side, number) for side, height in zip(shape.sides, heights, strict=True) for number in range(height)
+            ]
+            c, k = np.concatenate(tables)[:, :2].T
+            log_size = k - sum(np.log(np.abs(c - pole)) for pole in shape.poles)
+            self._sizes[kind] = heights, names, c[:, None], log_size[:, None]
+        return self._sizes[kind][1:]
+
+    def root(self, kind: Kind, rung: Rung, guess: Array, log_target: Array) -> tuple[Array, Array]:
+        """Thresholds at which the kind has these logarithms, and the width that its errors leave open around each."""
+        if kind not in rung.roots:
+            rung.roots[kind] = Roots(rung, kind, *self._domain(kind, rung))
+        return rung.roots[kind](guess, log_target, self.spread)
+
+    def _domain(self, kind: Kind, rung: Rung) -> tuple[float, float]:
+        """The thresholds at which no other rung has a smaller integrand, from the inner end outward.
+
+        Not beyond the median of a tail, about, nor beyond epsilon = 0; nor far where no rung follows.
+        """
+        _, c, log_size = self._integrands(kind)
+        shape, outward = _SHAPES[kind], rung.outward(kind)
+        away, others = outward * (c - rung.c), c != rung.c
+        meet, away = (log_size[others] - log_size[~others]) / away[others], away[others]
+        mean = self.mean_under_q if shape.pole else self.mean_under_p
+        inner = outward * mean - 0.1 * self.spread if len(shape.poles) == 1 else 0.0
+        inner = max([inner, *meet[away < 0].tolist()])
+        outer = min([outward * rung.centre + 2 * math.sqrt(rung.variance), *meet[away > 0].tolist()])
+        outer = max(outer, inner + 0.1 * self.spread)
+        return outward * inner, outward * outer
+
+    def _living(self, names: list[tuple[Side, int]], size: Array) -> NDArray[np.intp]:
+        """The number of the smallest integrand whose line can be had, for each threshold; after some, the smallest."""
+        first_choice: NDArray[np.intp] = np.argmin(size, axis=0)
+        nearest = first_choice
+        for _ in range(self._choices):
+            dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
+            if not dead:
+                return nearest
+            size[dead] = math.inf  # these lines cannot be had: the next smallest integrand serves
+            nearest = np.argmin(size, axis=0)
+        dead = [number for number in set(nearest.tolist()) if self._rung(*names[number]).line is None]
+        return np.where(np.isin(nearest, dead), first_choice, nearest)
+
+    def _rung(self, side: Side, number: int) -> Rung:
+        if (side, number) not in self._built:
+            self._built[side, number] = Rung(self, side, *self.ladder(side).table[number].tolist())
+        return self._built[side, number]
+
+
+class Rung:
+    """One line, and the bounds that its readings need."""
+
+    line: Line | None
+    """None where it cannot be had."""
+
+    def __init__(self, integrals: Integrals, side: Side, c: float, k: float, mean: float, variance: float) -> None:
+        self.c, self.k, self.centre, self.variance = c, k, mean, variance
+        self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
+        self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]
+        self._log_mass = {0.0: 0.0, 1.0: 0.0}
+        if integrals.steps.log_ways:  # no probability: its masses under P and under Q
+            self._log_mass = {
+                pole: min(0.0, log_mass + float(self._slack(np.asarray(log_mass))))
+                for pole, log_mass in integrals.moments.log_mass.items()
+            }
+        self._beyond = self._chernoff(integrals.moments, side)
+        self.roots: dict[Kind, Roots] = {}
+        self._alias_bounds: dict[float, tuple[float, Array, Array]] = {}
+        self._log_ceiling = k + float(self._slack(np.asarray(k)))
+        self.period, self.line = math.inf, None
+        with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
+            self.period = max(self._period(_SHAPES[kind]) for kind in self._kinds)
+            self.line = Line(integrals.steps, c, self.period, integrals.moments.falls_from(c, variance, NATS))
+        if self.line is not None and abs(self.line.k - k) > self._slack(np.asarray(k)):
+            self.line = None  # the two quadratures of K disagree: neither is believed
+
+    def _chernoff(self, moments: LogMoments, side: Side) -> dict[float, tuple[Array, Array]]:
+        """Tilts beyond this one and K there, for each direction in which aliases of some kind lie."""
+        step = np.asarray(_BEYOND / max(math.sqrt(self.variance), 1e-300), dtype=np.float64)
+        found: dict[float, tuple[Array, Array]] = {}
+        for outward in {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]:
+            tilt: Array = self.c + outward * step
+            tilt = tilt[(tilt > moments.steepest[0]) & (tilt < moments.steepest[1])]
+            k = moments.log(tilt) if tilt.size else tilt
+            found[outward] = tilt[np.isfinite(k)], k[np.isfinite(k)]
+        return found
+
+    def _slack(self, k: Array) -> Array:
+        return np.asarray(_SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps)
+
+    def ends(self, kind: Kind, t: Array) -> Ends:
+        """Both ends at every t; where the line cannot be had, 0 and Chernoff's bound."""
+        shape = _SHAPES[kind]
+        exponent = (shape.pole - self.c) * t
+        ceiling = np.exp(np.minimum(exponent + self._log_ceiling, 0.0))
+        if self.line is None:
+            return Ends(np.zeros(t.size), ceiling)
+        value, error = self.line.sum(exponent, t, shape.poles)
+        value = shape.sign * value
+        lower = np.maximum(value - error - self._aliases(shape.pole, t), 0.0)
+        return Ends(np.minimum(lower, ceiling), np.minimum(value + error, ceiling))
+
+    def outward(self, kind: Kind) -> float:
+        """Which way the kind falls."""
+        return math.copysign(1.0, self.c - _SHAPES[kind].pole)
+
+    def value(self, kind: Kind, t: Array) -> Array:
+        """The sum at every t, without its bounds."""
+        if self.line is None:
+            return np.full(t.size, np.nan)
+        shape = _SHAPES[kind]
+        (value,) = self.line.values(self.line.front((shape.pole - self.c) * t), t, shape.poles)
+        return np.asarray(shape.sign * value)
+
+    def value_and_slope(self, kind: Kind, t: Array) -> tuple[Array, Array]:
+        """The sum at every t, without its bounds, and the slope of its logarithm.
+
+        A tail falls by the density. A profile falls by its tail less itself: -d delta/d eps = Q[T > eps] - delta(eps).
+        """
+        if self.line is None:
+            return np.full(t.size, np.nan), np.full(t.size, np.nan)
+        line, shape, outward = self.line, _SHAPES[kind], self.outward(kind)
+        falls: tuple[float, ...] = () if len(shape.poles) == 1 else (shape.pole,)
+        value, fall = line.values(line.front((shape.pole - self.c) * t), t, shape.poles, falls)
+        value = shape.sign * value
+        return value, -outward * (fall / value if not falls else outward * fall / value - 1)
+
+    def doubt(self, kind: Kind, t: Array, value: Array) -> Array:
+        """How far apart the ends of this value are, relative to it."""
+        if self.line is None:
+            return np.full(t.size, math.inf)
+        shape = _SHAPES[kind]
+        exponent = (shape.pole - self.c) * t
+        error = self.line.error(self.line.front(exponent), exponent, t, value, shape.poles)
+        return np.asarray((2 * error + self._aliases(shape.pole, t)) / value)
+
+    def _period(self, shape: Shape) -> float:
+        """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds.
+
+        A threshold off the centre wants as much more, on either side.
+        """
+        distance = abs(self.c - shape.pole)
+        size = math.prod(abs(self.c - pole) for pole in shape.poles)
+        log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
+        inward = (ALIAS_NATS + self._log_mass[shape.pole] - log_value - shape.pole * self.centre) / distance
+        tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
+        if not tilt.size:
+            return max(inward, 60 * math.sqrt(self.variance))
+        need = k - tilt * self.centre + (ALIAS_NATS - log_value)
+        return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
+
+    def _aliases(self, pole: float, t: Array) -> Array:
+        """At least the sum of the aliases, all of them >= 0: inward ones by the mass, outward ones by Chernoff."""
+        if pole not in self._alias_bounds:
+            self._alias_bounds[pole] = self._alias_bound(pole)
+        inward, log_outward, slope = self._alias_bounds[pole]
+        if not slope.size:
+            return np.full(t.size, math.inf)
+        log_least = np.minimum.reduce(log_outward + slope * t, axis=0)
+        return np.asarray(inward + np.exp(np.minimum(log_least, 700.0)))
+
+    def _alias_bound(self, pole: float) -> tuple[float, Array, Array]:
+        """The inward aliases; for tilts c2 beyond c, the log of Chernoff's bound of the outward ones is linear in t."""
+        inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
+        tilt, k = self._beyond[math.copysign(1.0, self.c - pole)]
+        fall = np.abs(tilt - self.c) * self.period
+        log_outward = k + self._slack(k) - fall - np.log(-np.expm1(-fall))
+        return inward, log_outward[:, None], (pole - tilt)[:, None]

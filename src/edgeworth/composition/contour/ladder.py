@@ -1,0 +1,196 @@
+"""The rungs: tilts at which lines are prepared, a standard deviation of the tilted law apart, from the poles outward.
+
+Three ladders: right of the pole at 1, left of the pole at 0, between the poles where there is room. Each is extended
+only as far as a reading asks, always by the same rule, so that one argument meets the same rung in every company.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import erfcx
+
+if TYPE_CHECKING:
+    from edgeworth.composition.contour.log_moments import LogMoments
+    from edgeworth.losses.law import Array
+
+__all__ = ["Ladder", "Side", "joined"]
+
+Side: TypeAlias = Literal["left", "middle", "right"]
+_Row: TypeAlias = tuple[float, float, float, float]
+
+_CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
+_APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
+_RATIO = 0.8  # … and relative to the distance from the pole …
+_NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
+_FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung to the next
+_MOST_HALVINGS = 40
+_AT_A_TIME = 4  # rungs whose moments are taken together …
+_STEADY = 1.5  # … while the variance stays within this factor
+_ROOM = 0.5  # 1/std below which lines fit between the poles
+_DEEPEST = 745.0  # nats: e^-745 is the smallest double
+_SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
+_MOST_RUNGS = 400
+_POINTS = 16  # between neighbouring rungs
+
+
+class Ladder:
+    """The rungs of one side, as columns: tilt, K, K' and K'' there."""
+
+    def __init__(self, moments: LogMoments, side: Side) -> None:
+        self.side, self._moments = side, moments
+        self.outward = -1.0 if side == "left" else 1.0
+        closest = _CLOSEST * moments.width
+        pole = 1.0 if side == "right" else 0.0
+        mean = moments.mean_under_q if side == "right" else moments.mean_under_p
+        self._start: _Row = (pole, moments.log_mass[pole], mean, moments.spread**2)
+        self._rows: list[_Row] = []
+        self._table: Array = np.empty((0, 4))
+        self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
+        self.ended = side == "middle" and moments.width > _ROOM
+        if not self.ended:
+            first, variance = self._start[0] + self.outward * closest, moments.spread**2
+            self._extend([first, *self._ahead(first, variance)], variance)
+
+    @property
+    def table(self) -> Array:
+        """Rows (c, K, K', K'') from the pole outward."""
+        if len(self._table) != len(self._rows):
+            self._table = np.array(self._rows)
+        return self._table
+
+    def climb(self) -> bool:
+        """Some rungs more; False when there is none."""
+        if self.ended:
+            return False
+        c, k, mean, variance = self._rows[-1]
+        tilts = self._ahead(c, variance)
+        deep = self.side != "middle" and (c - self._start[0]) * mean - k > _DEEPEST
+        shrunk = variance * self._moments.width**2 < _SHRUNK
+        self.ended = deep or shrunk or not tilts or len(self._rows) > _MOST_RUNGS
+        if not self.ended:
+            self._extend(tilts, variance)
+        return not self.ended
+
+    def _ahead(self, c: float, variance: float) -> list[float]:
+        """The tilts that follow, some at a time, as if the variance stayed what it is."""
+        least, greatest = self._moments.steepest
+        if self.side == "middle":
+            greatest = 1 - _CLOSEST * self._moments.width
+        tilts: list[float] = []
+        while len(tilts) < _AT_A_TIME:
+            distance = {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
+            ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
+            c += self.outward / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            if not least < c < greatest:
+                break
+            tilts.append(c)
+        return tilts
+
+    def _extend(self, tilts: list[float], variance: float) -> None:
+        """Rungs at these tilts as far as the variance is about what they were made for, and none is too far off.
+
+        At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
+        """
+        before = len(self._rows)
+        for row in self._rows_at(tilts):
+            if not self._rise(row) < _FARTHEST:
+                if len(self._rows) == before:
+                    self._approach(row)
+                return
+            self._rows.append(row)
+            if not variance / _STEADY < row[3] < variance * _STEADY:
+                return
+
+    def _approach(self, row: _Row) -> None:
+        """One rung so near that the integrand does not lose too much; none where the nodes do not reach.
+
+        But a first one there must be.
+        """
+        last = self._last[0]
+        for _ in range(_MOST_HALVINGS):
+            rise = self._rise(row)
+            unreached = not math.isfinite(rise) and bool(self._rows)
+            if rise < _FARTHEST or unreached or abs(row[0] - last) < 1e-9 * abs(row[0]):
+                break
+            (row,) = self._rows_at([last + (row[0] - last) / 2])
+        if math.isfinite(row[1]):
+            self._rows.append(row)
+        else:
+            self.ended = True
+
+    def _rows_at(self, tilts: list[float]) -> list[_Row]:
+        return [(c, *row) for c, row in zip(tilts, self._moments(np.array(tilts)).tolist(), strict=True)]
+
+    @property
+    def _last(self) -> _Row:
+        """The last rung, or the pole from which the ladder starts."""
+        return self._rows[-1] if self._rows else self._start
+
+    def _rise(self, row: _Row) -> float:
+        """How far K lies above its tangent at the last rung."""
+        c, k, mean, _ = self._last
+        return row[1] - k - (row[0] - c) * mean
+
+    def reach(self, threshold: float) -> None:
+        """Climb until the saddle point of the threshold lies between two rungs, poles included, or the ladder ends.
+
+        One rung more than that: which rung serves a threshold must not depend on how far others have climbed.
+        """
+        far = self.outward * threshold
+        while not self.ended and (len(self._rows) < 2 or self._centre(*self._rows[-2][:3]) <= far):
+            self.climb()
+
+    def _centre(self, c: float, _: float, mean: float) -> float:
+        """The threshold, outward, whose integrand has its saddle point at c when both poles count."""
+        return self.outward * mean - 1 / abs(c) - 1 / abs(c - 1)
+
+    def climb_to_the_end(self) -> None:
+        """All rungs."""
+        while self.climb():
+            pass
+
+    def threshold(self, log_profile: Array) -> Array:
+        """About the threshold, outward, at which delta (delta' on the left) has these logarithms.
+
+        From the leading saddle-point term at the rungs; between them by cubics with the right slopes.
+        """
+        deepest = -float(log_profile.min())
+        if not self._by_depth[0][-1] > deepest:
+            self.reach_depth(deepest)
+            if self._joined != len(self._rows):
+                self._joined, self._by_depth = len(self._rows), joined(*self.depths())
+        return np.asarray(np.interp(-log_profile, *self._by_depth))
+
+    def reach_depth(self, depth: float) -> None:
+        """Climb until -log delta at the last rung's own threshold is above this depth, or the ladder ends."""
+        while not self.ended and -self._log_profile_at(*self._rows[-1])[0] <= depth:
+            self.climb()
+
+    def depths(self) -> tuple[Array, Array, Array]:
+        """-log delta(K'(c)) at the rungs, the threshold K'(c) outward, and its slope against the depth."""
+        log_profile, steepness = np.array([self._log_profile_at(*row) for row in self._rows]).T
+        return -log_profile, self.outward * self.table[:, 2], 1 / steepness
+
+    def _log_profile_at(self, c: float, k: float, mean: float, variance: float) -> tuple[float, float]:
+        """Log delta(K'(c)) (backward on the left: log delta'(-K'(c))) and minus its slope, by the leading term.
+
+        Delta is the difference of two normal tails, tilted by c - 1 and by c, and its slope is minus the second.
+        """
+        spread = math.sqrt(variance / 2)
+        near, far = (c - 1, c) if self.side == "right" else (-c, 1 - c)
+        log_front = k + (1 - c) * mean if self.side == "right" else k - c * mean
+        rejected = max(0.5 * float(erfcx(far * spread)), 1e-300)
+        gap = max(0.5 * float(erfcx(near * spread)) - rejected, 1e-300)
+        return log_front + math.log(gap), rejected / gap
+
+
+def joined(x: Array, y: Array, slope: Array) -> tuple[Array, Array]:
+    """Points on the cubics through (x, y) with these slopes, close enough to be joined by lines."""
+    part = np.arange(_POINTS) / _POINTS
+    length, rise = np.diff(x)[:, None], np.diff(y)[:, None]
+    start, end = slope[:-1, None] * length, slope[1:, None] * length
+    cubic = y[:-1, None] + part * (start + part * (3 * rise - 2 * start - end + part * (start + end - 2 * rise)))
+    return np.append(x[:-1, None] + part * length, x[-1]), np.append(cubic, y[-1])

@@ -1,0 +1,229 @@
+"""Certified ends of delta and epsilon from the line integrals: roots are found first and then verified.
+
+A root finder's word is never taken: an end of epsilon is an epsilon at which the matching end of delta lies on the
+right side of the target.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
+from edgeworth.composition.contour.integrals import Integrals, Kind, Rung
+from edgeworth.composition.contour.sampled_gaussian import Steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.answered import Direction
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["LEVEL_NATS", "MOST_WIDENINGS", "ROUNDING", "UNDER_Q", "LineProfiles", "sign_of"]
+
+LEVEL_NATS = 10.0  # dropped masses are e^(-10 k): few different ones
+ROUNDING = 1e-15
+MOST_WIDENINGS = 60
+
+#: the integrals of the profile and of its mirror image, by direction
+_PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
+#: kinds that count outcomes under Q; the others count them under P
+UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
+_MOST_MOVES = 5
+_POOR = 1e-7  # a relative width at which halving is tried
+_MOST_HALVINGS = 40
+_MOST_EPSILON = 1e9
+_NEAR = 6.0  # standard deviations
+
+
+class LineProfiles:
+    """The profiles of a total from which runs of mass at most e^(-10 level) were dropped; 0 drops nothing."""
+
+    def __init__(self, total: TotalLoss, level: int) -> None:
+        self._prepare(total, Steps.of(total, -LEVEL_NATS * level if level else -math.inf))
+
+    def _prepare(self, total: TotalLoss, steps: Steps) -> None:
+        self.total, self.steps = total, steps
+        self.integrals = Integrals(steps)
+
+    def _read(self, kind: Kind, threshold: Array) -> Ends:
+        """Ends of one integral: what was dropped is missing from the value, and at most itself."""
+        ends = self.integrals(kind, threshold)
+        return Ends(ends.lower, ends.upper + self.steps.dropped[kind in UNDER_Q])
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        if direction != "both":
+            return self._delta_by_lines(direction, epsilon)
+        lower, upper = self._delta_by_lines("forward", epsilon)
+        (open_,) = np.nonzero(~(self._backward_ceiling(epsilon) <= lower))
+        if open_.size:
+            other = self._delta_by_lines("backward", epsilon[open_])
+            lower[open_] = np.maximum(lower[open_], other.lower)
+            upper[open_] = np.maximum(upper[open_], other.upper)
+        return Ends(lower, upper)
+
+    def _delta_by_lines(self, direction: Direction, epsilon: Array) -> Ends:
+        kinds, sign = _PROFILES[direction], sign_of(direction)
+        direct = epsilon >= sign * self.integrals.middle
+        # Far left of the mean under the alternative the profile is 1 - little: the little is read.
+        mean = self.integrals.mean_under_q if direction == "forward" else -self.integrals.mean_under_p
+        near = direct & (epsilon >= mean - _NEAR * self.integrals.spread)
+        if near.all():
+            return self._read(kinds[0], sign * epsilon)
+        lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
+        if near.any():
+            lower[near], upper[near] = self._read(kinds[0], sign * epsilon[near])
+        if (direct & ~near).any():
+            lower[direct & ~near], upper[direct & ~near] = self._by_complement(direction, epsilon[direct & ~near])
+        if not direct.all():
+            # delta(eps) = 1 - e^eps + e^eps delta'(-eps): no cancellation while e^eps is small
+            e = epsilon[~direct]
+            ends = self._read(kinds[1], sign * e)
+            with np.errstate(over="ignore", invalid="ignore"):
+                base, growth = -np.expm1(e), np.exp(e)
+                lower[~direct] = np.clip(base + growth * ends.lower - ROUNDING * (1 + growth), 0.0, 1.0)
+                upper[~direct] = np.clip(base + growth * ends.upper + ROUNDING * (1 + growth), 0.0, 1.0)
+        return Ends(lower, upper)
+
+    def _by_complement(self, direction: Direction, epsilon: Array) -> Ends:
+        """1 - delta = Q[T <= eps] + e^eps P[T > eps], or its mirror image."""
+        kinds: tuple[Kind, Kind] = ("beta", "alpha") if direction == "forward" else ("alpha", "beta")
+        miss, rejected = (self._read(kind, sign_of(direction) * epsilon) for kind in kinds)
+        with np.errstate(divide="ignore"):
+            least, most = (
+                m + np.exp(np.minimum(epsilon + np.log(r), 0.0)) for m, r in zip(miss, rejected, strict=True)
+            )
+        return Ends(np.clip(1 - most - 4 * ROUNDING, 0.0, 1.0), np.clip(1 - least + 4 * ROUNDING, 0.0, 1.0))
+
+    @cached_property
+    def _ceiling(self) -> BackwardCeiling:
+        return BackwardCeiling(self.integrals.moments, float(sum(n for _, n in self.steps.others)))
+
+    def _backward_ceiling(self, epsilon: Array, *, fine: bool = False) -> Array:
+        """An upper bound of the backward profile, quickly; the finer one costs more, and a line still more."""
+        bound = self._ceiling.normal(epsilon) if fine else self._ceiling.chernoff(epsilon)
+        return np.asarray(bound + self.steps.dropped[0])
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        if direction != "both":
+            return self._epsilon_by_lines(direction, delta)
+        lower, upper = self._epsilon_by_lines("forward", delta)
+        open_ = self._not_settled(upper, delta)
+        if open_.size:
+            other = self._epsilon_by_lines("backward", delta[open_])
+            lower[open_] = np.maximum(lower[open_], other.lower)
+            upper[open_] = np.maximum(upper[open_], other.upper)
+        return Ends(lower, upper)
+
+    def _not_settled(self, upper: Array, delta: Array) -> NDArray[np.intp]:
+        """Where nothing proves the backward delta at the upper end of eps to be below the target.
+
+        Where something does, eps backward is below that end, too: a quick bound if it is enough, else a reading.
+        """
+        known = np.isfinite(upper)
+        settled = known & (self._backward_ceiling(upper) <= delta)
+        (asked,) = np.nonzero(known & ~settled)
+        if asked.size:
+            settled[asked] = self._backward_ceiling(upper[asked], fine=True) <= delta[asked]
+            asked = asked[~settled[asked]]
+        if asked.size:
+            settled[asked] = self._delta_by_lines("backward", upper[asked]).upper <= delta[asked]
+        return np.nonzero(~settled)[0]
+
+    def _epsilon_by_lines(self, direction: Direction, delta: Array) -> Ends:
+        inner = (delta > 0) & (delta < 1)
+        if inner.all():
+            lower, upper = self._solve(direction, delta)
+        else:
+            lower, upper = np.zeros(delta.size), np.full(delta.size, math.inf)
+            upper[delta == 1] = 0.0
+            lower[delta == 0] = max(0.0, self._least_unbounded(direction))
+            if inner.any():
+                lower[inner], upper[inner] = self._solve(direction, delta[inner])
+        (maybe,) = np.nonzero((lower == 0) & inner)
+        if maybe.size:
+            at_zero = self._delta_by_lines(direction, np.zeros(1)).upper[0]
+            upper[maybe[delta[maybe] >= at_zero]] = 0.0
+        return Ends(lower, upper)
+
+    def _least_unbounded(self, direction: Direction) -> float:
+        """A lower bound of the supremum of T (of -T backward): below it delta is positive."""
+        least, greatest = self.total.support
+        return greatest if direction == "forward" else -least
+
+    def _solve(self, direction: Direction, delta: Array) -> Ends:
+        """The root along one line, then ends that are verified by the ends of delta."""
+        kind, sign, target = _PROFILES[direction][0], sign_of(direction), np.log(delta)
+        eps = np.maximum(self.integrals.ladder("right" if direction == "forward" else "left").threshold(target), 0.0)
+        margin, owners = np.empty(delta.size), self.integrals.owners(kind, sign * eps)
+        for _ in range(_MOST_MOVES):
+            for rung, here in owners:
+                x, margin[here] = self.integrals.root(kind, rung, sign * eps[here], target[here])
+                eps[here] = np.maximum(sign * x, 0.0)
+            before, owners = owners, self.integrals.owners(kind, sign * eps)
+            if [rung for rung, _ in before] == [rung for rung, _ in owners]:
+                break  # else a root far from its guess belongs to another line
+        lower, upper = np.empty(delta.size), np.empty(delta.size)
+        for rung, here in owners:
+            lower[here], upper[here] = self._verified(rung, kind, sign, delta[here], eps[here], margin[here])
+        (poor,) = np.nonzero(~(upper - lower <= _POOR * upper))
+        for one in poor.tolist():
+            lower[one], upper[one] = self._halved(direction, float(delta[one]), float(lower[one]), float(upper[one]))
+        return Ends(lower, upper)
+
+    def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
+        """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
+        dropped, n = self.steps.dropped[kind in UNDER_Q], eps.size
+        room = np.concatenate([-margin, margin])
+        start = np.concatenate([eps, eps])
+        for _ in range(MOST_WIDENINGS):
+            tried = np.maximum(start + room, 0.0)
+            ends = rung.ends(kind, sign * tried)
+            below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
+            above = ends.upper[n:] + dropped <= delta
+            if below.all() and above.all():
+                return Ends(tried[:n], tried[n:])
+            room = np.where(np.concatenate([below, above]), room, 4 * room)
+        return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))
+
+    def _halved(self, direction: Direction, delta: float, lower: float, upper: float) -> tuple[float, float]:
+        """Both ends by halving, where the root finder led astray: what the ends of delta can prove, and no more."""
+
+        def ends(eps: float) -> tuple[float, float]:
+            low, high = self._delta_by_lines(direction, np.array([eps]))
+            return float(low[0]), float(high[0])
+
+        proved, high = lower, upper
+        while math.isinf(high) and proved < _MOST_EPSILON:
+            tried = 2 * proved + 1e-3
+            low, most = ends(tried)
+            high = tried if most <= delta else high
+            lower = tried if low >= delta else lower
+            proved = tried
+        open_low, open_high = lower, high  # the upper end falls, the lower one rises
+        for _ in range(_MOST_HALVINGS):
+            if high - lower <= _POOR * high or math.isinf(high):
+                break
+            tried = 0.5 * (lower + open_high)
+            if ends(tried)[0] >= delta:
+                lower = tried
+            else:
+                open_high = tried
+            tried = 0.5 * (open_low + high)
+            if ends(tried)[1] <= delta:
+                high = tried
+            else:
+                open_low = tried
+        return lower, high
+
+
+def sign_of(direction: Direction) -> float:
+    """Backward, thresholds are those of -T."""
+    return 1.0 if direction == "forward" else -1.0

@@ -1,0 +1,190 @@
+"""K(c) = log E_P[e^(cT)] and its first two derivatives at real tilts, all parts of a total at once.
+
+The values only propose: where a line goes, and how Chernoff's inequality bounds what is far. The line itself has its
+own, certified K.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.contour.sampled_gaussian import Steps
+    from edgeworth.losses.law import Array
+
+__all__ = ["LogMoments"]
+
+_END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
+_BETWEEN = -1  # the nodes for tilts from 0 to 1
+_FIRST_REACH = 40.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
+_DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
+
+
+class _Nodes(NamedTuple):
+    """The quadrature nodes of all parts but the Gaussian ones, one part after the other."""
+
+    loss: Array
+    log_weight: Array
+    start: NDArray[np.intp]
+    size: NDArray[np.intp]
+    open: NDArray[np.bool_]
+    """Whether a part's law goes on beyond its nodes."""
+
+
+class LogMoments:
+    """K, K' and K'' of a total loss. One tilt gives the same bits in every company: its reach fixes its nodes."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
+        self._log_ways = steps.log_ways
+        self._count = np.array([float(n) for _, n in self._others])
+        self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
+        centre = self._rows(np.array([0.0, 0.5, 1.0]), self._sets[_BETWEEN])
+        self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
+        self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
+        self.spread = math.sqrt(float(centre[1, 2]))
+        self.width = 1 / self.spread
+
+    def __call__(self, tilt: Array) -> Array:
+        """Rows K(c), K'(c), K''(c)."""
+        return self._rows(tilt, self._reaching(tilt))
+
+    def log(self, tilt: Array) -> Array:
+        """K(c) alone."""
+        nodes = self._reaching(tilt)
+        log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
+        if nodes.size.size == 1:
+            top, weight = _weights(tilt, nodes)
+            return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
+        return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
+
+    def normal_rows(self, tilt: Array) -> Array:
+        """Rows K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.
+
+        By the inequality of Berry and Esseen: C sum n E|L - m|^3/K''^1.5, C as known for equal and for other steps.
+        """
+        nodes = self._reaching(tilt)
+        _, mean, variance = self._rows(tilt, nodes).T
+        constant, third = _OTHER_STEPS, np.zeros(tilt.size)  # of Gaussian steps, which are at no distance
+        if nodes.size.size == 1:
+            constant = _OTHER_STEPS if self._gaussian else _EQUAL_STEPS
+            third = self._count[0] * _third_moment(tilt, nodes)
+        elif nodes.size.size:
+            third = np.array([self._count @ _third_moments(c, nodes) for c in tilt.tolist()])
+        return np.column_stack([mean, np.sqrt(variance), constant * third / variance**1.5])
+
+    def _reaching(self, tilt: Array) -> _Nodes:
+        """The nodes for these tilts."""
+        farthest = max(float(tilt.max()) - 1, -float(tilt.min()), 0.0) / (_FIRST_REACH * self.width)
+        level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else _BETWEEN
+        if level not in self._sets:
+            reach = _FIRST_REACH * self.width * 2.0**level
+            self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
+        return self._sets[level]
+
+    def falls_from(self, c: float, variance: float, nats: float) -> float:
+        """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it.
+
+        Only samples of Gaussian noise have nodes that are fine enough to tell.
+        """
+        normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
+        if not nodes.size.size or not nodes.open.all():
+            return normal
+        exponent = c * nodes.loss + nodes.log_weight
+        weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+        whole = np.add.reduceat(weight, nodes.start)
+        for frequency in (normal, 2 * normal, 4 * normal):
+            waves = np.add.reduceat(weight * np.exp(1j * frequency * nodes.loss), nodes.start)
+            with np.errstate(divide="ignore"):
+                log_size = np.log(np.abs(waves) / whole) @ self._count - 0.5 * self._gaussian * frequency**2
+            if log_size < -_DEEP * nats:
+                return frequency
+        return normal
+
+    def _nodes(self, reach: tuple[float, float]) -> _Nodes:
+        nodes = [loss.nodes(reach) for loss, _ in self._others]
+        size = np.array([part.loss.size for part in nodes], dtype=np.intp)
+        open_ = np.array([isinstance(step, SampledGaussian) for step, _ in self._others], dtype=bool)
+        if len(nodes) == 1:
+            return _Nodes(nodes[0].loss, nodes[0].log_weight, np.zeros(1, dtype=np.intp), size, open_)
+        loss = np.concatenate([np.zeros(0), *(part.loss for part in nodes)])
+        log_weight = np.concatenate([np.zeros(0), *(part.log_weight for part in nodes)])
+        return _Nodes(loss, log_weight, np.cumsum(size) - size, size, open_)
+
+    def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
+        if nodes.size.size == 1 and self._gaussian == self._log_ways == 0:
+            return np.asarray(self._count[0] * _one_part(tilt, nodes))
+        v, rows = self._gaussian, np.empty((tilt.size, 3))
+        rows[:, 0], rows[:, 1], rows[:, 2] = v * tilt * (tilt - 1) / 2 + self._log_ways, v * (tilt - 0.5), v
+        if nodes.size.size == 1:
+            rows += self._count[0] * _one_part(tilt, nodes)
+        elif nodes.size.size:
+            for row, one in zip(rows, tilt.tolist(), strict=True):
+                np.add(row, self._count @ _many_parts(one, nodes), out=row)
+        return rows
+
+
+def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:
+    """The log of the largest weight of one part at every tilt, and the weights relative to it."""
+    weight = tilt[:, None] * nodes.loss
+    weight += nodes.log_weight
+    top = np.maximum.reduce(weight, axis=1)
+    weight -= top[:, None]
+    return top, np.exp(weight, out=weight)
+
+
+def _log_whole(top: Array, weight: Array, whole: Array, nodes: _Nodes) -> Array:
+    """Log of the whole of the weights; inf where the nodes do not reach."""
+    log = top + np.log(whole)
+    if nodes.open[0]:
+        log[np.maximum(weight[:, 0], weight[:, -1]) > _END] = math.inf
+    return np.asarray(log)
+
+
+def _one_part(tilt: Array, nodes: _Nodes) -> Array:
+    """Rows K, K', K'' of one step."""
+    top, weight = _weights(tilt, nodes)
+    whole, rows = np.add.reduce(weight, axis=1), np.empty((tilt.size, 3))
+    rows[:, 0] = _log_whole(top, weight, whole, nodes)
+    mean = rows[:, 1] = np.add.reduce(weight * nodes.loss, axis=1) / whole
+    weight *= np.square(nodes.loss - mean[:, None])
+    rows[:, 2] = np.add.reduce(weight, axis=1) / whole
+    return rows
+
+
+def _third_moment(tilt: Array, nodes: _Nodes) -> Array:
+    """E|L - E L|^3 of one step at every tilt."""
+    weight = _weights(tilt, nodes)[1]
+    whole = np.add.reduce(weight, axis=1)
+    off = np.abs(nodes.loss - (np.add.reduce(weight * nodes.loss, axis=1) / whole)[:, None])
+    return np.asarray(np.add.reduce(weight * (off * off * off), axis=1) / whole)
+
+
+def _third_moments(c: float, nodes: _Nodes) -> Array:
+    """The same for one tilt, of each part."""
+    exponent = c * nodes.loss + nodes.log_weight
+    weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+    whole = np.add.reduceat(weight, nodes.start)
+    off = np.abs(nodes.loss - np.repeat(np.add.reduceat(weight * nodes.loss, nodes.start) / whole, nodes.size))
+    return np.asarray(np.add.reduceat(weight * (off * off * off), nodes.start) / whole)
+
+
+def _many_parts(c: float, nodes: _Nodes) -> Array:
+    """The same for one tilt, a row for each part."""
+    exponent = c * nodes.loss + nodes.log_weight
+    top = np.maximum.reduceat(exponent, nodes.start)
+    weight = np.exp(exponent - np.repeat(top, nodes.size))
+    whole = np.add.reduceat(weight, nodes.start)
+    mean = np.add.reduceat(weight * nodes.loss, nodes.start) / whole
+    off = nodes.open & (np.maximum(weight[nodes.start], weight[nodes.start + nodes.size - 1]) > _END)
+    weight *= (nodes.loss - np.repeat(mean, nodes.size)) ** 2
+    log_whole = np.where(off, math.inf, top + np.log(whole))
+    return np.column_stack([log_whole, mean, np.add.reduceat(weight, nodes.start) / whole])

@@ -1,0 +1,143 @@
+"""Where a reading has a given value, along one line: by interpolation, or by Newton's method far from the line's place.
+
+Near the saddle point the threshold is almost a linear function of Phi^-1(reading), and a polynomial through a few
+points has all digits. Nothing here is believed: every root is verified by the ends of the reading.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.contour.integrals import Kind, Rung
+    from edgeworth.losses.law import Array
+
+__all__ = ["Roots"]
+
+_POINTS = 33
+_CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
+_ROUGH = 1e-7  # of the length of a piece: what the polynomial through every second point may miss
+_PIECES = 2
+_OVERLAP = 0.2  # of the length of a piece: a root may lie beyond its guess
+_MOST_STEPS = 30
+_ARRIVED = 1e-9  # standard deviations: each step squares the error, so that the next one would be below an ulp
+_ROOM = 2.0  # times what the errors of the line leave open
+
+
+class Roots:
+    """The roots of one kind of reading on one line, which serves the thresholds from `near` to `far`."""
+
+    def __init__(self, rung: Rung, kind: Kind, near: float, far: float) -> None:
+        self._rung, self._kind = rung, kind
+        self._near, self._length = near, (far - near) / _PIECES
+        self._pieces: dict[int, Inverse] = {}
+
+    def __call__(self, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
+        """Thresholds at which the reading has these logarithms, and the width that its errors leave open around each.
+
+        One guess meets the same piece in every company.
+        """
+        place = (guess - self._near) / self._length
+        number = np.minimum(np.maximum(place, 0), _PIECES - 1).astype(int)
+        z = ndtri_exp(log_target)
+        if number.size == 1:
+            return self._solved(int(number[0]), z, guess, log_target, scale)
+        x, width = np.empty(guess.size), np.empty(guess.size)
+        for piece in set(number.tolist()):
+            mine = number == piece
+            x[mine], width[mine] = self._solved(piece, z[mine], guess[mine], log_target[mine], scale)
+        return x, width
+
+    def _solved(self, number: int, z: Array, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
+        """By interpolation on one piece, or by Newton's method beyond its ends."""
+        if number not in self._pieces:
+            near = self._near + (number - _OVERLAP) * self._length
+            self._pieces[number] = Inverse(self._rung, self._kind, near, near + (1 + 2 * _OVERLAP) * self._length)
+        inverse = self._pieces[number]
+        known = (z >= inverse.least) & (z <= inverse.most)
+        if known.all():
+            return inverse(z)
+        x, width = np.empty(z.size), np.empty(z.size)
+        x[known], width[known] = inverse(z[known])
+        beyond = ~known
+        x[beyond], width[beyond] = _newton(self._rung, self._kind, guess[beyond], log_target[beyond], scale)
+        return x, np.where(np.isfinite(width) & (width > 0), width, 1e-9 * scale)
+
+
+class Inverse:
+    """The threshold as a polynomial in z = Phi^-1(reading), between `least` and `most`: for a normal law, a line."""
+
+    def __init__(self, rung: Rung, kind: Kind, near: float, far: float) -> None:
+        x = 0.5 * (near + far) + 0.5 * (far - near) * _CHEBYSHEV
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = rung.value(kind, x)
+            y = np.log(value)
+            slope = (y[1:] - y[:-1]) / (x[1:] - x[:-1])  # good enough for a width
+            open_, z = _open(rung, kind, x, value, np.append(slope, slope[-1])), ndtri_exp(y)
+        order = slice(None, None, 1 if z[-1] > z[0] else -1)
+        self._x, self._z, self._open = x[order], z[order], open_[order]
+        self._weight = _weights(self._z)
+        good = (self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all()
+        good = good and self._rough_error() < _ROUGH * abs(far - near)
+        self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
+
+    def _rough_error(self) -> float:
+        """That of the polynomial through every second point: the error of all of them is about its square."""
+        z, x = self._z, self._x
+        found = _interpolated(z[1::2], z[::2], x[::2], _weights(z[::2]))
+        return float(np.abs(found - x[1::2]).max())
+
+    def __call__(self, z: Array) -> tuple[Array, Array]:
+        """The threshold, and how far around it the errors of the line leave open."""
+        x = _interpolated(z, self._z, self._x, self._weight)
+        met = np.isnan(x)  # at a point the formula is 0/0
+        if met.any():
+            x[met] = np.interp(z[met], self._z, self._x)
+        return x, np.interp(z, self._z, self._open)
+
+
+def _weights(z: Array) -> Array:
+    """Those of the barycentric formula, 1/prod (z_j - z_k), up to a common factor."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        apart = (z[:, None] - z) * (4 / (z[-1] - z[0]))
+        np.fill_diagonal(apart, 1.0)
+        return np.asarray(1 / np.multiply.reduce(apart, axis=1))
+
+
+def _interpolated(at: Array, z: Array, x: Array, weight: Array) -> Array:
+    """The polynomial through (z, x), by the barycentric formula; nan at the points themselves."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = weight / (at[:, None] - z)
+        return np.asarray(np.add.reduce(share * x, axis=1) / np.add.reduce(share, axis=1))
+
+
+def _open(rung: Rung, kind: Kind, x: Array, value: Array, slope: Array) -> Array:
+    """How far around x the errors of the line leave the root open, with room, and never less than some ulps of it."""
+    return np.asarray(_ROOM * rung.doubt(kind, x, value) / np.abs(slope) + 1e-15 * np.abs(x))
+
+
+def _newton(rung: Rung, kind: Kind, x: Array, target: Array, scale: float) -> tuple[Array, Array]:
+    """The same by Newton's method on the logarithm; a step that makes no sense goes back to where one did."""
+    x, width, anchor = x.copy(), np.zeros(x.size), np.full(x.size, rung.centre)
+    open_: NDArray[np.intp] = np.arange(x.size)  # what has arrived stays: its company must not move its last bit
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for _ in range(_MOST_STEPS):
+            t = x[open_]
+            value, slope = rung.value_and_slope(kind, t)
+            step = (target[open_] - np.log(value)) / slope
+            good, limit = np.isfinite(step) & (slope * rung.outward(kind) < 0), scale + 0.5 * np.abs(t)
+            step = np.where(good, np.minimum(np.maximum(step, -limit), limit), 0.5 * (anchor[open_] - t))
+            anchor[open_[good]] = t[good]
+            x[open_] = t + step
+            there = np.abs(step) <= _ARRIVED * scale
+            width[open_[there]] = _open(rung, kind, t[there], value[there], slope[there])
+            open_ = open_[~there]
+            if not open_.size:
+                break
+    return x, width

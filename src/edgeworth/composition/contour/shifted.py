@@ -1,0 +1,107 @@
+"""How |phi| of one tilted sample of Gaussian noise falls at high frequencies, from lines Im x = y above the real one.
+
+There |e^(itL)| = e^(-t Im L) has no oscillation left, and every y gives a bound that only falls with t. Every bound is
+proved in docs/proofs/contour.md, section 7, and that of jumps in docs/proofs/jumps.md, section D.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+    from edgeworth.losses.law import Array
+
+__all__ = ["WIDEST_STRIP", "Shifted", "shifted_bounds", "with_cell_masses"]
+
+_UNIT = 2.0**-53
+WIDEST_STRIP = 0.85  # of theta = pi/2: as wide as the quadrature in x makes its own
+_MOST_SHIFTS = 24
+_HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
+_BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
+_SHIFTED_QUADRATURE = 2e-17
+_DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
+_STEEPEST = 300.0  # nats that a tilt may add on a shifted line
+
+
+class Shifted(NamedTuple):
+    """What bounds |phi| once x is moved to Im x = y, for several y: |phi(t)| <= e^growth (sum v e^(B - tA) + edge).
+
+    A is Im L(x + iy) at every node and B = c (Re L(x + iy) - L(x)), a row for each y; v the weights. For c >= 0 B is
+    at most 0, and left out. Of a jump v are at least the masses of the cells right of the nodes, and B is counted in
+    the growth: their sum is an upper bound to all its digits, however small.
+    """
+
+    growth: Array
+    fall: Array
+    rise: Array | None
+    edge: Array
+    """With the noise of the sums."""
+    masses: Array | None = None
+
+    def log_bound(self, t: Array, weight: Array) -> Array:
+        """At least log |phi| at each t and beyond it."""
+        exponent = np.multiply.outer(-t, self.fall)
+        if self.masses is not None:
+            sums = np.exp(np.maximum(exponent, -_DEEPEST)) @ self.masses + self.edge
+            return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
+        if self.rise is not None:
+            exponent += self.rise
+        sums = np.expm1(exponent) @ weight
+        with np.errstate(divide="ignore"):
+            bound = self.growth + np.log1p(np.maximum(sums + self.edge, -1.0))
+        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
+
+
+def shifted_bounds(
+    step: SampledGaussian, c: float, ends: Array, posterior: Array, weight: Array, frequency: float
+) -> Shifted:
+    """For lines Im x = y from where a normal law would want it at low frequencies up to the end of the strip.
+
+    On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
+    oscillation left. A soft cut at X is a mean over hard ones, each of which adds a vertical way back to the real line.
+    """
+    slope = step.mu * float(weight @ posterior)
+    highest = min(_HIGHEST * math.pi / step.mu, 12.0)
+    lowest = min(0.05 * frequency * slope, highest / 64)
+    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
+    y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
+    theta = step.mu * y
+    fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
+    if step.is_jump:  # its window is moved along as a whole
+        turned = min(c, 0.0) * np.log(np.cos(theta / 2))
+        return Shifted(step.strip_factor * y * y / 2 + turned, fall, None, np.zeros(y.size))
+    noise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT)  # a dot product adds one after the other
+    rise, back = None, 1.01 * y * float(weight @ ends)
+    if c < 0:
+        rise, most = _rise(c, theta, posterior)
+        noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
+        back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
+    return Shifted(y * y / 2, fall, rise, noise + back)
+
+
+def with_cell_masses(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:
+    """The same with at least the mass of each cell at its left end, where e^(-tA) is largest; beyond the ends, v/h."""
+    masses = np.append(np.maximum(weight[1:], weight[:-1]) * math.exp(h * h * bend / 8), weight[-1] / h)
+    return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
+
+
+def _rise(c: float, theta: Array, posterior: Array) -> tuple[Array, Array]:
+    """B = c log |1 - r + r e^(i theta)| for c < 0, and the most that it can be: inf where that is too much to count.
+
+    |1 - r + r e^(i theta)|^2 = 1 - 4 r (1-r) sin^2(theta/2) >= cos^2(theta/2).
+    """
+    most = c * np.log(np.cos(theta / 2))
+    rise = 0.5 * c * np.log1p(np.multiply.outer(-4 * np.sin(theta / 2) ** 2, posterior * (1 - posterior)))
+    return np.minimum(rise, _STEEPEST), np.where(most > _STEEPEST, math.inf, most)
+
+
+def _more_growth(c: float, theta: Array) -> Array:
+    """How much more w e^(B - tA) grows than w on the widest strip, for c < 0."""
+    widest = WIDEST_STRIP * 0.5 * math.pi
+    ratio = np.cos((theta + widest) / 2) * np.cos((theta - widest) / 2) / math.cos(widest / 2) ** 2
+    more = 0.5 * c * np.log(ratio)
+    return np.exp(np.where(more > _STEEPEST, math.inf, more))

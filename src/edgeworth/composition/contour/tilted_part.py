@@ -1,0 +1,367 @@
+"""One step tilted by e^(cL): quadrature weights, and the numbers that bound its characteristic function.
+
+For a Poisson sample of Gaussian noise, L(x) = log(1 - p + p e^(mu x - mu^2/2)) with x ~ N(0, 1) under P. The
+trapezoidal rule in x converges exponentially, at a rate set by the strip in which the integrand is analytic. Every
+bound is proved in docs/proofs/contour.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeworth.composition.contour.raised import Raised, raised
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+from edgeworth.composition.contour.shifted import WIDEST_STRIP, Shifted, shifted_bounds, with_cell_masses
+from edgeworth.composition.contour.waves import wave_less_one
+from edgeworth.composition.log_sums import log_sum
+from edgeworth.errors import TooLarge
+from edgeworth.losses import LaplaceLoss
+from edgeworth.losses.moments import excess
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.contour.sampled_gaussian import Step
+    from edgeworth.losses import Nodes
+    from edgeworth.losses.law import Array
+
+__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_nodes", "tilt_part"]
+
+_UNIT = 2.0**-53
+SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
+NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
+_MOST_POINTS = 60_000
+_MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
+_LARGEST_MU = 8.0
+_LARGEST_BLOCK = 1_000_000
+_BLOCK = 32
+_WORTH_A_PRODUCT = 48
+_CELLS = np.linspace(0.0, 1.0, 150)
+_LOW = 200.0  # a frequency, times an angle
+_STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
+
+
+@dataclass(frozen=True, slots=True)
+class TiltedPart:
+    """One step tilted by e^(cL): quadrature weights, and the numbers that bound its characteristic function."""
+
+    count: int
+    loss: Array
+    weight: Array
+    """Weights of the tilted law, normalised."""
+    noise: Array
+    """Relative rounding error of each weight: the exponents c L - x^2/2 carry their own ulps."""
+    log_moment: float
+    """log E_P[e^(cL)]."""
+    log_moment_error: float
+    """Bound on its rounding error."""
+    quadrature: float
+    """Bound on the error of phi(t) by the quadrature in x, for |t| up to the frequency that was asked for."""
+    variation: float
+    """|phi(t)| <= variation/|t|; inf where no such bound is known."""
+    shifted: Shifted | None
+    """The bound far out for a sample of Gaussian noise."""
+    atoms: float = 1.0
+    """For other steps |phi(t)| <= atoms + decay/t: the tilted mass of the atoms, and what bounds the rest."""
+    decay: float = 0.0
+    alone: bool = False
+    """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
+    raised: Raised | None = None
+    """The same law above the real line, where the frequency is too high for that."""
+
+    @property
+    def points(self) -> int:
+        """How many nodes in x a value of phi is made of."""
+        return (self.raised or self).loss.size
+
+    def log_far_bound(self, t: Array) -> Array:
+        """At least log |phi| at each t and beyond it: it only falls with t."""
+        if self.shifted is None:
+            rest = np.minimum(self.decay / t, 1.0 - self.atoms)
+            return np.asarray(np.log(np.minimum(self.atoms + rest, 1.0)))
+        return self.shifted.log_bound(t, self.weight)
+
+    def characteristic(self, t: Array) -> tuple[NDArray[np.complex128], Array]:
+        """phi(t) - 1 = -2 sum v sin^2(tL/2) + i sum v sin(tL) with v the weights, and a bound on its error.
+
+        Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
+        """
+        nodes = self.raised or self
+        return _waves(nodes.loss, nodes.weight, t), self._error(t)
+
+    def on_even_grid(self, h: float, count: int) -> tuple[NDArray[np.complex128], Array]:
+        """The same at t = 0, h, …, (count - 1) h, from the waves at some 2 sqrt(count) of these frequencies.
+
+        With a_j, b_k the waves e^(itL) - 1 at t = j h and k m h, that at (k m + j) h is a_j + b_k + a_j b_k. The sums
+        of v a_j b_k are a product of matrices, in blocks of 32 nodes so that few roundings follow one another.
+        """
+        if count < _WORTH_A_PRODUCT:
+            return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
+        m, nodes = math.isqrt(count - 1) + 1, self.raised or self
+        blocks = -(-nodes.loss.size // _BLOCK)
+        loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
+        loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
+        near, far = _waves_at_multiples(h * loss, m), _waves_at_multiples(m * h * loss, m)
+        weighted = far * weight
+        cells = (
+            weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
+            near.reshape(m, blocks, _BLOCK).transpose(1, 2, 0),
+        )
+        sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1)
+        if m * m * blocks <= _LARGEST_BLOCK:
+            sums += np.sum(np.matmul(*cells), axis=0)
+        else:  # one after the other: a long line has no room for all of them
+            for left, right in zip(*cells, strict=True):
+                sums += left @ right
+        t = np.asarray(h * np.arange(count), dtype=np.float64)
+        rounding, turning = 2 * _BLOCK + 2 * blocks + 24, 8 * m.bit_length()
+        return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
+
+    def _error(self, t: Array, rounding: float = 0.0, turning: float = 0.0) -> Array:
+        """Of the sums of v (e^(itL) - 1), with this much rounding of terms and of angles beside the usual.
+
+        Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps; and
+        |e^(itL) - 1| <= |tL|.
+        """
+        if self.raised is not None:
+            return self.raised.error(t, SUM_ROUNDING + rounding + 16 * _UNIT, turning + 24 * _UNIT)
+        noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding + turning)
+        return np.asarray(self.quadrature + float((self.weight * noise) @ np.abs(self.loss)) * np.abs(t))
+
+    def moduli(self, t: Array) -> Array:
+        """Upper bounds of |phi| at frequencies up to that which was asked for."""
+        values, error = self.characteristic(t)
+        return np.asarray(np.minimum(np.abs(1 + values) + error, 1.0))
+
+    def variance(self) -> float:
+        """Of the tilted law."""
+        mean = float(self.weight @ self.loss)
+        return float(self.weight @ (self.loss - mean) ** 2)
+
+
+def _waves_at_multiples(angle: NDArray[Any], count: int) -> NDArray[np.complex128]:
+    """e^(ij angle) - 1 for j = 0, …, count - 1: one angle, then sums of angles.
+
+    With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
+    """
+    waves = np.zeros((count, angle.size), dtype=complex)
+    waves[1] = wave_less_one(angle)
+    done = 2
+    while done < count:
+        half, rows = waves[done // 2], min(done, count - done)
+        a = half * (2 + half)
+        np.multiply(waves[:rows], 1 + a, out=waves[done : done + rows])
+        waves[done : done + rows] += a
+        done += rows
+    return waves
+
+
+def _waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray[np.complex128]:
+    """Sum of v (e^(itL) - 1)."""
+    values = np.empty(t.size, dtype=complex)
+    block = max(1, _LARGEST_BLOCK // loss.size)
+    for start in range(0, t.size, block):
+        part = slice(start, start + block)
+        values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
+    return values
+
+
+def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
+    """The step tilted by c, its quadrature good for frequencies up to the given one."""
+    if isinstance(step, SampledGaussian):
+        return _tilt_sampled_gaussian(step, count, c, frequency)
+    # A tilt as steep as the frequency makes panels short enough for the oscillation.
+    steepest = max(abs(c), 1.0) + frequency
+    if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
+        raise TooLarge("the quadrature of the loss would need too many points")
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    if not isinstance(step, LaplaceLoss):
+        return part
+    atoms, decay = _laplace_decay(step, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay)
+
+
+def tilt_nodes(nodes: Nodes, count: int, c: float) -> TiltedPart:
+    """Atoms, or panels fine enough for the frequency, tilted by c."""
+    exponent = c * nodes.loss + nodes.log_weight
+    weight = np.exp(exponent - float(np.max(exponent)))
+    weight /= float(np.sum(weight))
+    # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
+    noise = _noise(nodes.loss, nodes.log_weight, c) + 10 * _UNIT
+    moment = _log_moment(nodes.loss, nodes.log_weight, c)
+    return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
+
+
+def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
+    """The tilted mass of both atoms, and |integral of the density e^((c-1/2+it) l - theta/2)/4| times t at most."""
+    theta = step.theta
+    atoms = math.exp(-c * theta - log_moment) / 2 + math.exp((c - 1) * theta - log_moment) / 2
+    ends = math.exp(-c * theta - log_moment) / 4 + math.exp((c - 1) * theta - log_moment) / 4
+    return min(atoms * (1 + 1e-12), 1.0), ends * (1 + 1e-12)
+
+
+def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
+    """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
+    nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
+    window, high = _window(step, c, nats), None
+    h = _spacing(step, c, frequency, nats, window)
+    if window[1] - window[0] > _MANY_POINTS * h:
+        high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
+    x, error = _nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
+    loss, log_density = step.loss(x), step.log_density(x)
+    log_weight = math.log(h) + log_density
+    exponent = c * loss + log_density
+    weight = np.exp(exponent - float(np.max(exponent)))
+    weight /= float(np.sum(weight))
+    edge = float(weight[0] + weight[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
+    ends = step.cut_density(x)
+    of_window = _window_noise(step, x, ends)
+    noise = _noise(loss, log_weight, c) + of_window
+    posterior = step.posterior(x)
+    shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
+    if step.is_jump:
+        shifted = with_cell_masses(shifted, weight, h, step.bend(c))
+        log_moment = log_sum(c * loss + log_weight)
+        rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
+        moment = log_moment, rounding * (1 + 1e-9)
+        return TiltedPart(
+            count, loss, weight, noise, *moment, error + 2 * edge, math.inf, shifted, alone=True, raised=high
+        )
+    null, alternative = (math.exp(log) for log in step.log_dropped)
+    log_moment, log_moment_error = _log_moment(loss, log_weight, c, c * (null - alternative) - null, of_window)
+    dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
+    return TiltedPart(
+        count,
+        loss,
+        weight,
+        noise,
+        log_moment,
+        log_moment_error + dropped,
+        error + 2 * edge,
+        _variation(step, c, posterior, weight, h),
+        shifted,
+        raised=high,
+    )
+
+
+def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]) -> float:
+    """The distance of nodes x that leaves e^-nats of phi up to the frequency.
+
+    On the line Im x = y, with theta = mu y < pi/2 and r the posterior of Q, |e^((c+it)L)| grows from the real line
+    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken.
+    """
+    y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
+    growth = _strip_growth(step, c, frequency, y, window)
+    return float(np.max(2 * math.pi * y / (nats + growth)))
+
+
+def _nodes(h: float, window: tuple[float, float]) -> Array:
+    """Even nodes that cover the window."""
+    if (window[1] - window[0]) / h > _MOST_POINTS:
+        raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
+    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
+
+
+def _noise(loss: Array, log_weight: Array, c: float) -> Array:
+    """Relative rounding error of e^(cL + log weight): some ulps of each exponent, and of e^ itself."""
+    return np.asarray(_UNIT * (8 + 4 * np.abs(c * loss) + 3 * np.abs(log_weight)))
+
+
+def _window_noise(step: SampledGaussian, x: Array, ends: Array) -> Array:
+    """Relative rounding error of chi: a node off by an ulp moves it by its slope, and log Phi is known to 8 ulp."""
+    if step.is_whole:
+        return np.zeros(x.size)
+    return np.asarray(_UNIT * (2 * np.abs(x) * ends + 12 * np.abs(step.log_window(x))))
+
+
+def _log_moment(
+    loss: Array, log_weight: Array, c: float, missing: float = 0.0, extra: Array | float = 0.0
+) -> tuple[float, float]:
+    """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error.
+
+    `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
+    """
+    if float(np.max(c * loss + log_weight)) < 600.0 and float(np.max(loss)) < 600.0:
+        weight = np.exp(log_weight)
+        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss).clip(max=600.0)) * [[1.0], [c]]
+        steep = c * loss > 600.0  # there e^(cL) overflows, and all else is below its ulps
+        raised[steep] = np.exp(c * loss[steep] + log_weight[steep])
+        gain = math.fsum([missing, *(raised - plain).tolist()])
+        # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
+        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
+        error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
+        return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
+    value = log_sum(c * loss + log_weight)
+    worst = float(np.max((_noise(loss, log_weight, c) + extra)[c * loss + log_weight > value - NATS]))
+    return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
+
+
+def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:
+    """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
+    far = math.sqrt(2 * (nats + 10)) + 1
+    right = step.falling_from(max(1.0, c))
+    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 200)
+    loss, log_density = step.loss(x), step.log_density(x)
+    exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
+    kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - nats - 4, axis=0)
+    first, last = int(np.argmax(kept)), kept.size - 1 - int(np.argmax(kept[::-1]))
+    return float(x[max(first - 1, 0)]), max(right + 1.0, float(x[min(last + 1, x.size - 1)]))
+
+
+def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
+    """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x); for each y."""
+    theta = step.mu * y
+    # A wide strip has to look far: at high frequencies each has its own cells.
+    looking = theta[-1:] if math.isinf(step.cut) or frequency * theta[-1] < _LOW else theta
+    first, last = np.array([_strip_range(step, c, frequency, one, window) for one in looking.tolist()]).T
+    x = first[:, None] + (last - first)[:, None] * _CELLS
+    gap = x[:, 1] - x[:, 0]
+    every = x.ravel()  # its last is its largest: the widest strip looks farthest
+    exponent = (c * step.loss(every) + step.log_density(every)).reshape(x.shape)
+    rise = frequency * np.minimum(theta[:, None], np.tan(theta)[:, None] * step.posterior(x[:, 1:]))
+    # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
+    top = np.max(exponent, axis=1, keepdims=True)
+    above = np.maximum(exponent[:, 1:], exponent[:, :-1]) - top + rise
+    most = np.max(above, axis=1)
+    # Exponents that underflow are slow: above they are raised, below left out.
+    log_above = most + np.log(np.sum(np.exp(np.maximum(above - most[:, None], -700.0)), axis=1))
+    below = np.minimum(exponent[:, 1:], exponent[:, :-1]) - top
+    with np.errstate(divide="ignore"):  # too coarse a grid sees nothing, and says inf
+        log_below = np.log(np.sum(np.exp(below, where=below > -700.0, out=np.zeros_like(below)), axis=1))
+    bend = gap * gap * step.bend(c) / 4
+    turned = -max(0.0, -c) * np.log(np.cos(theta / 2))
+    return np.asarray(step.strip_factor * y * y / 2 + turned + log_above - log_below + bend)
+
+
+def _strip_range(
+    step: SampledGaussian, c: float, frequency: float, theta: float, window: tuple[float, float]
+) -> tuple[float, float]:
+    """Ends beyond which w e^rise, rise = |t| min(theta, r tan theta), has less than e^-NATS of its integral."""
+    rise = frequency * math.tan(theta)
+    first = rise * float(step.posterior(np.array([window[0]]))[0])  # left of the window it is at most this
+    left = window[0] - math.sqrt(2 * (NATS + min(first, frequency * theta)))
+    deep = math.sqrt(2 * NATS)
+    right = max(window[1], min(c * step.mu, step.falling_from(c))) + deep + math.sqrt(2 * frequency * theta)
+    if math.isinf(step.cut):
+        return left, right
+    # The rise has a slope of at most t tan(theta) mu r, as if the tilt were that much steeper.
+    far = max(window[1], step.falling_from(max(c, 0.0) + rise))
+    return left, min(right, far + deep, max(far, step.cut) + 14 * step.softness)
+
+
+def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:
+    """The total variation of w/L', L' = mu r: by parts, |phi(t)| is at most that over |t|.
+
+    log(w/L') has a second derivative of at most B in size, so inside a cell it exceeds the larger end by a factor of
+    at most e^(B h^2/8), and what the nodes do not see of it is at most 2 (e^(B h^2/8) - 1) times the larger end.
+    """
+    if step.mu > _LARGEST_MU:  # w/L' may still rise left of the window
+        return math.inf
+    g = weight / (h * step.mu * posterior)
+    hidden = math.expm1(h * h * step.bend(abs(c) + 1) / 8)
+    run = np.abs(np.diff(g)) + 2 * hidden * np.maximum(g[1:], g[:-1])
+    return (float(np.sum(run)) + float(g[0] + g[-1])) * (1 + 1e-9)

@@ -1,0 +1,1 @@
+"""Expansions in constant time: estimates, which carry no bracket and never pass for one."""

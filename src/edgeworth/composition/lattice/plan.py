@@ -1,0 +1,267 @@
+"""What a rung of the ladder needs: the tilt, the window of the sum and the range of every step, found by rough laws.
+
+Everything that is chosen here decides only how narrow the ends are. That they are ends is proved in
+docs/proofs/lattice.md for any choice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.lattice.cells import Cells, cells, period
+from edgeworth.composition.lattice.rounding import log_moment, raised
+from edgeworth.composition.lattice.work import charge
+from edgeworth.errors import ComputationFailed
+from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses.sampled import sampled_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.losses import PrivacyLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["Goal", "Parts", "Plan", "common_step", "planned"]
+
+_MOST_SCOUTS = 8
+_LONGEST_TILT = 1e5  # in units of 1/spread
+_SCOUTED = 5e4  # units of work for each of them
+_SCOUTS = 1024  # cells of the rough laws that choose the tilt
+_NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
+_FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
+_MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
+_STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
+_REST = 1e-10  # of the reading: what the range of one step may cost
+_SHORTEST = 1e-3  # standard deviations of the sum, of the range of a step
+_FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
+_LARGEST_LOSS = 600.0
+_LARGEST_EXPONENT = 700.0
+_MOST_RATIO = 4096  # of two spacings that are still taken for multiples of one
+
+Parts = tuple[tuple["PrivacyLoss", int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a rung is for: a kind of reading between two thresholds, and the relative width that is aimed at."""
+
+    kind: Kind
+    least: float
+    greatest: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What was chosen for a goal: the tilt, the window of the sum, and the range of every step."""
+
+    parts: Parts
+    goal: Goal
+    tilt: float
+    window: tuple[float, float]
+    reach: list[tuple[float, float]]
+
+
+def common_step(parts: Parts) -> tuple[float | None, bool]:
+    """The largest step at which the atoms of all parts are on points, or None; whether there is nothing but atoms."""
+    exact = all(loss.lattice is not None for loss, _ in parts)
+    periods = sorted({length for loss, _ in parts if (length := period(loss)) is not None})
+    if not periods:
+        return (1.0 if exact else None), exact
+    step = periods[0]
+    for length in periods[1:]:
+        step = _common_divisor(length, step)
+        if step * _MOST_RATIO < periods[0]:
+            return periods[-1], False
+    return step, exact
+
+
+def _common_divisor(length: float, step: float) -> float:
+    """Euclid's algorithm on two lengths that may carry some ulps of error."""
+    rounding = 2.0**-46 * length
+    while step > rounding:
+        length, step = step, math.fmod(length + rounding, step) - rounding
+        step = abs(step)
+    return length
+
+
+def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
+    """The losses between which doubles can hold the masses."""
+    if isinstance(loss, GaussianLoss):
+        far = _FARTHEST * loss.mu + loss.mu**2 / 2
+        return max(-far, -_LARGEST_LOSS), min(far, _LARGEST_LOSS)
+    if isinstance(loss, SampledLoss | ReplacedLoss) and isinstance(loss.base, GaussianLoss):
+        far = _FARTHEST * loss.base.mu + loss.base.mu**2 / 2
+        top = min(float(sampled_loss(np.array([far]), loss.rate)[0]), _LARGEST_LOSS)
+        return (-top if isinstance(loss, ReplacedLoss) else math.log1p(-loss.rate)), top
+    least, greatest = loss.support
+    lattice = loss.lattice
+    if lattice is not None:
+        ends = lattice.offset + lattice.spacing * (lattice.first + np.array([0, lattice.log_null.size - 1]))
+        return float(ends[0]), float(ends[1])
+    if loss.is_atomic:  # an endless row of atoms is cut where their masses underflow
+        places = loss.nodes().loss
+        return float(np.min(places)), float(np.max(places))
+    return least, greatest
+
+
+def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float]]:
+    """The range of each step: as far to the side that is read as one step alone can matter beside the others.
+
+    Outcomes E with a step right of B > t add at least Q[E] - u P[E] to delta, and exactly that where the others cannot
+    bring the sum below t again, however the step is distributed; so B need not be far beyond the threshold, and a heavy
+    tail beyond it does not spoil the tilt. Mirrored for the reverse.
+    """
+    ends = [_deepest(loss) for loss, _ in parts]
+    if goal.kind == "overlap":
+        return ends
+    right = goal.kind == "delta"
+    t = goal.greatest if right else -goal.least
+    tried = t + spread * np.geomspace(0.5, 1e4, 80)
+    lost, reading = np.zeros(tried.size), 0.0
+    for loss, n in parts:
+        null_below, null_above, below, above = loss.distribution(np.append(tried, t) if right else -np.append(tried, t))
+        weak, strong = (null_above, above) if right else (below, null_below)
+        lost += n * weak[:-1] * math.exp(min(t, _LARGEST_EXPONENT))
+        reading += n * max(float(strong[-1] - math.exp(min(t, _LARGEST_EXPONENT)) * weak[-1]), 0.0)
+    enough = tried[lost * _back(parts, t - tried, right=right) <= _REST * max(reading, 1e-320)]
+    found = []
+    for least, greatest in ends:
+        start, end = (least, greatest) if right else (-greatest, -least)
+        far = enough[(enough < end) & (enough > start + _SHORTEST * spread)]
+        end = float(far[0]) if far.size else end
+        found.append((least, end) if right else (-end, greatest))
+    return found
+
+
+def _back(parts: Parts, t: Array, *, right: bool) -> Array:
+    """P[T < t], or mirrored Q[-T < t], roughly: 0 beyond the support, or by Chernoff's inequality at some tilts."""
+    least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
+    moments = [loss.cumulants(2) for loss, _ in parts]
+    variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
+    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(variance)
+    limit = min((-loss.steepest[0] if right else loss.steepest[1] - 1) for loss, _ in parts)
+    steep = np.minimum(steep, limit)
+    tilts = -steep if right else 1 + steep
+    k = np.zeros(tilts.size)
+    for loss, n in parts:
+        k += n * loss.tilted(tilts, 2, (min(0.0, float(tilts[-1])), max(1.0, float(tilts[-1]))))[:, 0]
+    bound = np.exp(np.minimum(np.min(k[:, None] + steep[:, None] * t, axis=0), 0.0))
+    return np.where(t < least, 0.0, bound)
+
+
+def planned(parts: Parts, goal: Goal, spread: float) -> Plan:
+    """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is."""
+    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread))
+    for _ in range(_MOST_SCOUTS):
+        tried = _scouted(parts, goal, spread, plan.reach)
+        done = _length(tried) > 0.5 * _length(plan)
+        plan = tried
+        if done:
+            break
+    return plan
+
+
+def _length(plan: Plan) -> float:
+    """Of the windows and ranges, those of lattices left out."""
+    return sum(ends[1] - ends[0] for ends in plan.reach)
+
+
+def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]]) -> Plan:
+    charge(_SCOUTED * len(parts))
+    rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
+
+    def k(c: float) -> float:
+        return sum(n * log_moment(r, c) for r, (_, n) in zip(rough, parts, strict=True))
+
+    middle = 0.5 * (goal.least + goal.greatest)
+    steepest = min([_LONGEST_TILT / spread, *(_STEEPEST / length for loss, _ in parts if (length := period(loss)))])
+    exact = common_step(parts)[1]
+    spare = 0.0 if exact else min(max(math.log(1e4 / sum(n for _, n in parts)), 0.0), _MOST_SPARE)
+    far = goal.greatest if goal.kind == "delta" else goal.least
+    tilt = _behind(k, goal.kind, far, _tilt(k, goal.kind, middle, spread, steepest), spare, 1 / spread)
+    base, width = k(tilt), _width(k, tilt, spread)
+    nats = _NATS if exact else _FEWER_NATS + spare
+    low = max((base - k(tilt - s) - nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
+    high = min((k(tilt + s) - base + nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
+    margin = 2 * max(r.h for r in rough)
+    window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
+    cut = [_cut(r, tilt, n, goal) for r, (_, n) in zip(rough, parts, strict=True)]
+    return Plan(parts, goal, tilt, window, cut)
+
+
+def _scout_step(loss: PrivacyLoss, ends: tuple[float, float]) -> float:
+    if loss.lattice is not None:
+        return loss.lattice.spacing if loss.lattice.log_null.size > 1 else 1.0
+    return (ends[1] - ends[0]) / _SCOUTS
+
+
+def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, steepest: float) -> float:
+    """Where k(c) - c t is least, on the side of the poles that the kind of reading needs."""
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - heavy, and few readings need it
+
+    if kind == "overlap":
+        away = min(0.2, 0.3 / spread)  # from the poles, so that the window holds the kernel
+        return float(minimize_scalar(lambda c: k(c) - c * t, bounds=(away, 1 - away), method="bounded").x)
+    pole, sign = (1.0, 1.0) if kind == "delta" else (0.0, -1.0)
+
+    least = 0.5 * spread / (spread + abs(t))
+
+    def at(v: float) -> float:
+        return pole + sign * math.exp(v) / spread
+
+    found = minimize_scalar(
+        lambda v: k(at(v)) - at(v) * t,
+        bounds=(math.log(least), math.log(max(steepest * spread, 2 * least))),
+        method="bounded",
+        options={"xatol": 0.02},
+    )
+    return at(float(found.x))
+
+
+def _behind(k: Callable[[float], float], kind: Kind, t: float, tilt: float, spare: float, least: float) -> float:
+    """A tilt nearer to the pole, but not nearer than `least`, at which k(c) - c t is larger by what can be spared.
+
+    Round-off grows by the exponential of that.
+    Far out, where one large loss or another brings the sum there, it makes several of them together much less likely.
+    """
+    if spare == 0 or kind == "overlap":
+        return tilt
+    pole, best = (1.0 if kind == "delta" else 0.0), k(tilt) - tilt * t
+    near, far = min(max(0.1, least / abs(tilt - pole)), 1.0), 1.0  # shares of the way from the pole
+    for _ in range(12):
+        half = math.sqrt(near * far)
+        c = pole + half * (tilt - pole)
+        near, far = (near, half) if k(c) - c * t <= best + spare else (half, far)
+    return pole + far * (tilt - pole)
+
+
+def _width(k: Callable[[float], float], tilt: float, spread: float) -> float:
+    """The standard deviation of the tilted law, roughly."""
+    step = 0.1 / spread
+    curvature = (k(tilt + step) - 2 * k(tilt) + k(tilt - step)) / step**2
+    return math.sqrt(max(curvature, (1e-3 * spread) ** 2))
+
+
+def _cut(rough: Cells, tilt: float, n: int, goal: Goal) -> tuple[float, float]:
+    """The range of one step without the ends that hold less than e^-NATS/n of its tilted mass on the sides not read."""
+    with np.errstate(divide="ignore"):
+        law = raised(rough, tilt)
+        share = law.mass / np.sum(law.mass)
+        least = math.exp(-0.7 * _NATS) / n
+        held = np.flatnonzero(np.cumsum(share) > least)
+        if not held.size:
+            raise ComputationFailed("the tilted law of a step has no mass that doubles can hold")
+        first = max(int(held[0]) - 1, 0)
+        held = np.flatnonzero(np.cumsum(share[::-1])[::-1] > least)
+        last = min(int(held[-1]) + 1, share.size - 1)
+    points = rough.points
+    return (
+        float(points[0 if goal.kind == "reverse" else first]),
+        float(points[-1 if goal.kind == "delta" else last]),
+    )

@@ -1,0 +1,314 @@
+"""One rung of the ladder: two enclosing laws of the sum, prepared for the readings between two thresholds.
+
+Few steps are enclosed by two laws on the points of a lattice (`rounding`), whose width grows with the number of steps.
+Many are smoothed by a little noise (`smoothed`), whose width does not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import fft
+
+from edgeworth.composition.lattice.cells import cells
+from edgeworth.composition.lattice.masses import far_left, masses
+from edgeworth.composition.lattice.plan import Goal, Parts, Plan, common_step, planned
+from edgeworth.composition.lattice.rounding import lowered, raised
+from edgeworth.composition.lattice.smoothed import Line, SmoothTail, smoothed
+from edgeworth.composition.lattice.tilted_lattice import Tail, convolved
+from edgeworth.composition.lattice.transforms import transform, with_ends
+from edgeworth.errors import ComputationFailed
+from edgeworth.losses import SampledLoss
+
+if TYPE_CHECKING:
+    from edgeworth.losses.law import Array
+
+__all__ = ["Rung", "prepare", "refined"]
+
+MOST_POINTS = 2**20
+_MOST_TRANSFORMED, _MOST_CONVOLVED = 2**21, 2**22  # points of all the laws that a smoothed, or a rounded one is made of
+_FEW_POINTS = 2**13  # of a first attempt, which shows how fine the step has to be
+_FEW_STEPS, _MANY_STEPS = 32, 5_000  # so many are rounded at first, and so many at all; more are smoothed
+_FINEST_RATIO = 2.0**-9
+_MOST_PASSES = 2
+_FEWEST_LEFT = 6
+_TRIED = 21  # thresholds at which a rung is judged
+_HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
+_LARGEST_EXPONENT = 700.0
+_TAIL_ERROR = 1e-12
+_COARSEST = 0.2  # the longest step of a smoothed law
+_CHEAP = 2.0**17  # points for which no other way is tried
+_DEARER = 4.0  # a point of the smoothed law over a point of the rounded ones, in time
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """Ends of one kind of reading between two thresholds, from the raised and the lowered law."""
+
+    plan: Plan
+    high: Tail | SmoothTail
+    low: Tail | SmoothTail
+    slack: float
+    above: Array  # a row for each part: n, mass right of its range under P and Q, the excess of Q, the last point
+    below: Array  # the same on the left, with the excess of P and the first point
+
+    @property
+    def goal(self) -> Goal:
+        """What it is for."""
+        return self.plan.goal
+
+    def ends(self, t: Array) -> tuple[Array, Array]:
+        """Lower and upper end of E[(X-u)_+], E[(1-X/u)_+] or E[min(X, u)] at u = e^t."""
+        if self.goal.kind == "delta":
+            return self._delta(t)
+        return self._reverse(t) if self.goal.kind == "reverse" else self._overlap(t)
+
+    def outside(self, direction: str) -> tuple[float, float]:
+        """What the masses outside the ranges take from alpha or 1 - alpha, and what is added to f for them at the most.
+
+        Of the overlap, steps right of their ranges have at most u P of it and those on the left Q. To the reverse those
+        on the left add P - Q/u, to delta those on the right Q - u P.
+        """
+        right = [-math.expm1(_log_none(self.above, column)) for column in (1, 2)]
+        left = [-math.expm1(_log_none(self.below, column)) for column in (1, 2)]
+        more, less, forward = 1 + 8 * _TAIL_ERROR, 1 - 8 * _TAIL_ERROR, direction == "forward"
+        if self.goal.kind == "overlap":
+            ends = right[0] * more, left[1] * more
+            return ends if forward else (ends[1], ends[0])
+        weak, strong = (left[1], left[0]) if self.goal.kind == "reverse" else (right[0], right[1])
+        if forward == (self.goal.kind == "delta"):
+            return weak * more, 1 - strong * less
+        return strong * less, weak * more
+
+    def width(self) -> float:
+        """The largest relative width at some thresholds within the goal, of those where it is not hopeless."""
+        return self.quality()[1]
+
+    def quality(self) -> tuple[int, float]:
+        """At how many of some thresholds it is hopeless, and the largest relative width at the others."""
+        lower, upper = self.ends(np.linspace(self.goal.least, self.goal.greatest, _TRIED))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(upper > 0, (upper - lower) / upper, 0.0)
+        hopeful = ratio[ratio < _HOPELESS]
+        return ratio.size - hopeful.size, float(np.max(hopeful if hopeful.size else ratio))
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the laws are smoothed, not rounded."""
+        return isinstance(self.high, SmoothTail)
+
+    @property
+    def step(self) -> float:
+        """The distance of two points."""
+        return self.high.window.h
+
+    def _delta(self, t: Array) -> tuple[Array, Array]:
+        lower = math.exp(-self.slack) * self.low.ends(t + self.slack)[0] + self._one_step_above(t)
+        upper = math.exp(self.slack) * self.high.ends(t - self.slack)[1] + self._infinite(self.above)
+        return lower, upper
+
+    def _reverse(self, t: Array) -> tuple[Array, Array]:
+        lower = self.low.ends(t - self.slack)[0] + self._one_step_below(t)
+        return lower, self.high.ends(t + self.slack)[1] + self._infinite(self.below)
+
+    def _overlap(self, t: Array) -> tuple[Array, Array]:
+        rest = np.exp(np.minimum(t, _LARGEST_EXPONENT)) * float(np.sum(self.above[:, 0] * self.above[:, 1]))
+        rest = (rest + float(np.sum(self.below[:, 0] * self.below[:, 2]))) * (1 + _TAIL_ERROR)
+        lower = math.exp(-self.slack) * self.high.ends(t + self.slack)[0]
+        return lower, math.exp(self.slack) * self.low.ends(t - self.slack)[1] + rest
+
+    @staticmethod
+    def _infinite(rows: Array) -> float:
+        """What the raised law has at +inf, D = Q - e^B P for one step, 1 - prod (1 - D)^n for all; mirrored at -inf."""
+        return float(-np.expm1(_log_none(rows, 3))) * (1 + 8 * _TAIL_ERROR)
+
+    def _one_step_above(self, t: Array) -> Array:
+        """What outcomes E add of which a step is right of its range, at the least: Q[E] - u P[E].
+
+        Q[E] - P[E] - (u-1) P[E], with Q - P = P (e^B - 1) + D for each step; less where e^B is no double.
+        """
+        rise = self.above[:, 1] * np.expm1(np.minimum(self.above[:, 4], _LARGEST_EXPONENT)) + self.above[:, 3]
+        return _gain(self.above[:, 0], self.above[:, 1], rise, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
+
+    def _one_step_below(self, t: Array) -> Array:
+        rise = self.below[:, 2] * np.expm1(np.minimum(-self.below[:, 4], _LARGEST_EXPONENT)) + self.below[:, 3]
+        return _gain(self.below[:, 0], self.below[:, 2], rise, np.expm1(np.minimum(-t, _LARGEST_EXPONENT)))
+
+
+def _gain(n: Array, weak: Array, rise: Array, growth: Array) -> Array:
+    """At least prod (1-w)^n - prod (1-w-rise)^n - growth (1 - prod (1-w)^n), and at least 0."""
+    none = float(np.sum(n * np.log1p(-weak)))
+    with np.errstate(divide="ignore"):
+        ratio = float(np.sum(n * np.log1p(-np.minimum(rise / (1 - weak), 1.0))))
+    more = math.exp(none) * -math.expm1(ratio)
+    less = growth * -math.expm1(none)
+    return np.maximum(more - less - 8 * _TAIL_ERROR * (more + np.abs(less)), 0.0)
+
+
+def _log_none(rows: Array, column: int) -> float:
+    """The logarithm of prod (1 - m)^n."""
+    with np.errstate(divide="ignore"):
+        return float(np.sum(rows[:, 0] * np.log1p(-np.minimum(rows[:, column], 1.0))))
+
+
+def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
+    """A rough rung: rough laws choose the tilt and the window, and a step is tried that is fine enough for any law."""
+    plan = planned(parts, goal, spread)
+    common, exact = common_step(parts)
+    if exact and common is not None:
+        return _built(plan, common)
+    makers = [_rounded, _roughly_smoothed]
+    if sum(n for _, n in parts) > _FEW_STEPS:
+        makers.reverse()
+    made = makers[0](plan)
+    if made is None or made.quality()[0] > _TRIED // 2:
+        made = makers[1](plan) or made
+    if made is None:
+        raise ComputationFailed("no lattice of some thousand points holds this law; use another method")
+    return made
+
+
+def _rounded(plan: Plan) -> Rung | None:
+    """A rough rung of two laws on points, with more of them where too few leave no room; None where that fails."""
+    if sum(n for _, n in plan.parts) > _MANY_STEPS:
+        return None
+    for points in (_FEW_POINTS, 8 * _FEW_POINTS, 64 * _FEW_POINTS):
+        try:
+            return _built(plan, _aligned(plan, (plan.window[1] - plan.window[0]) / points))
+        except ComputationFailed:
+            continue
+    return None
+
+
+def _roughly_smoothed(plan: Plan) -> Rung | None:
+    """A rough rung of smoothed laws; None where that fails."""
+    try:
+        return _smoothed(plan, _FEW_POINTS)
+    except ComputationFailed:
+        return None
+
+
+def refined(rough: Rung, width: float) -> Rung:
+    """The rung with a step that reaches the width aimed at, if a million points can: the width goes as h^2."""
+    if common_step(rough.plan.parts)[1]:
+        return rough
+    rung = replace(rough, plan=replace(rough.plan, goal=replace(rough.goal, width=width)))
+    tried = [rung]
+    for _ in range(_MOST_PASSES):
+        if rung.quality() <= (0, width):
+            break
+        if len(tried) == 1 and _prospect(rung) > (1.0, _CHEAP):
+            other = (_rounded if rung.is_smooth else _roughly_smoothed)(rung.plan)
+            tried += [] if other is None else [other]
+        best = min(tried, key=_prospect)
+        finer = _finer(best)
+        if finer is None:
+            break
+        tried[tried.index(best)] = finer
+        rung = min([rung, finer], key=Rung.quality)
+    return rung
+
+
+def _finest(rung: Rung) -> float:
+    """The step that should reach the goal, or the least that can be had."""
+    wanted = rung.step * max(math.sqrt(0.8 * rung.goal.width / max(rung.width(), 1e-300)), _FINEST_RATIO)
+    if not rung.is_smooth:
+        return _aligned(rung.plan, wanted)
+    return max(wanted, _length(rung.plan) / min(MOST_POINTS, _MOST_TRANSFORMED // len(rung.plan.parts)))
+
+
+def _prospect(rung: Rung) -> tuple[float, float]:
+    """What a finer step should reach, in widths aimed at, and what it costs in time."""
+    step = _finest(rung)
+    hopeless, width = rung.quality()
+    reached = width * min(step / rung.step, 1.0) ** 2 * (1 + hopeless)
+    points = _length(rung.plan) * _DEARER if rung.is_smooth else rung.plan.window[1] - rung.plan.window[0]
+    return max(reached / rung.goal.width, 1.0), points / step
+
+
+def _finer(rung: Rung) -> Rung | None:
+    """The rung with a finer step; None where that cannot be had."""
+    step = _finest(rung)
+    if not step < 0.8 * rung.step:
+        return None
+    try:
+        return (
+            _smoothed(rung.plan, math.floor(_length(rung.plan) / step)) if rung.is_smooth else _built(rung.plan, step)
+        )
+    except ComputationFailed:
+        return None
+
+
+def _length(plan: Plan) -> float:
+    """The period of a smoothed law: as far as the sum is likely to be from any threshold."""
+    return 1.01 * max(plan.window[1] - plan.goal.least, plan.goal.greatest - plan.window[0])
+
+
+def _smoothed(plan: Plan, points: int) -> Rung:
+    """Both laws smoothed: they differ in what lies outside the ranges, which the higher one has on the end points."""
+    parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
+    points = max(points, math.ceil(_length(plan) / _COARSEST))
+    if points > MOST_POINTS:
+        raise ComputationFailed(f"a window of {_length(plan):g} is too long to be smoothed")
+    size = 2 * fft.next_fast_len((points + 1) // 2, real=True)
+    h = _length(plan) / points
+    counts = [n for _, n in parts]
+    made = [masses(loss, ends, tilt, math.pi / h) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
+    slack = sum(n * (m.slack + 2.0**-50 * m.farthest) for m, n in zip(made, counts, strict=True))
+    slack += 2.0**-50 * (abs(window[0]) + abs(window[1]))
+    kept = goal.least - slack, goal.greatest + slack
+    lows = [transform(m, tilt, h, size, far_left(loss)) for m, (loss, _) in zip(made, parts, strict=True)]
+    highs = []
+    for m, law in zip(made, lows, strict=True):
+        ends = [(m.ends[0], math.exp(-m.ends[0]) * m.below[1]), (m.ends[1], m.above[0])]
+        highs.append(with_ends(law, tilt, h, size, ends))
+    low = smoothed(Line(goal.kind, list(zip(lows, counts, strict=True)), tilt, h, size), kept)
+    high = low
+    if any(one is not other for one, other in zip(lows, highs, strict=True)):
+        high = smoothed(Line(goal.kind, list(zip(highs, counts, strict=True)), tilt, h, size), kept)
+    above = np.array([(n, *m.above, m.ends[1]) for m, (_, n) in zip(made, parts, strict=True)])
+    below = np.array([(n, *m.below, m.ends[0]) for m, (_, n) in zip(made, parts, strict=True)])
+    return Rung(plan, high, low, slack, above, below)
+
+
+def _aligned(plan: Plan, h: float) -> float:
+    """At most MOST_POINTS in the window; a divisor of the atoms' spacing, where there is one.
+
+    A sample of Gaussian noise starts at log(1-p) and has its bulk around 0: a step below -log(1-p) divides it, so that
+    the lowered law can leave the bulk where it is.
+    """
+    parts, window = plan.parts, plan.window
+    common, soft = common_step(parts)[0], False
+    if common is None:
+        starts = [-loss.support[0] for loss, _ in parts if isinstance(loss, SampledLoss)]
+        common, soft = min(starts, default=None), True
+    h = max(h, (window[1] - window[0]) / (0.9 * min(MOST_POINTS, _MOST_CONVOLVED // len(parts))))
+    if common is None or (soft and h > 2 * common):
+        return h
+    if soft and (window[1] - window[0]) * _FEWEST_LEFT > MOST_POINTS * common:
+        return 2.01 * common
+    least = _FEWEST_LEFT if soft else 1  # fewer cells left of the bulk leave the lowered law no room
+    return common / max(math.ceil(common / h), least)
+
+
+def _built(plan: Plan, h: float) -> Rung:
+    parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
+    if max(ends[1] - ends[0] for ends in plan.reach) > 1.5 * MOST_POINTS * h:
+        raise ComputationFailed(f"a step of {h:g} makes too many cells")
+    made = [cells(loss, h, ends) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
+    offset = math.fsum(n * c.offset for c, (_, n) in zip(made, parts, strict=True))
+    slack = sum(n * c.slack for c, (_, n) in zip(made, parts, strict=True))
+    slack += 2.0**-50 * (abs(window[0]) + abs(window[1]) + abs(offset))
+    tails = []
+    for law in (raised, partial(lowered, widened=goal.kind == "overlap", forward=goal.kind == "delta")):
+        laws = [(law(c, tilt), n) for c, (_, n) in zip(made, parts, strict=True)]
+        tails.append(
+            convolved(laws, tilt, h, offset, window).tail(goal.kind, goal.least - slack, goal.greatest + slack)
+        )
+    above = np.array([(n, *c.above, c.offset + c.last * h) for c, (_, n) in zip(made, parts, strict=True)])
+    below = np.array([(n, *c.below, c.offset + c.first * h) for c, (_, n) in zip(made, parts, strict=True)])
+    return Rung(plan, tails[0], tails[1], slack, above, below)

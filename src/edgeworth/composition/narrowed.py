@@ -1,0 +1,121 @@
+"""What `auto` adds to the engine that it chose: the next one, for what the first leaves wide or fails on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues
+from edgeworth.composition.answered import answered
+from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.result import nothing_ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.answered import Answers, Ends
+    from edgeworth.composition.result import ComposedCurve
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["Aim", "narrowed"]
+
+_NEARLY_ALL_DIGITS = 1e-9
+_FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
+_NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
+_MANY_PARTS = 50  # different steps, for which a recursion takes too long
+_WIDE = 1e-6  # a relative width at which another engine is asked, where no tolerance says so
+_SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
+_VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
+
+
+class Aim(NamedTuple):
+    """What relative width is wide enough to ask another engine, and what width a lattice aims at."""
+
+    wide: float = _WIDE
+    fine: float = lattice.FINE
+
+    @classmethod
+    def of(cls, tolerance: float | None) -> Aim:
+        """A tolerance buys more digits, or less work."""
+        return cls() if tolerance is None else cls(tolerance, min(max(_SHARE * tolerance, _FINEST), _COARSEST))
+
+
+def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
+    """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
+    answers: Answers
+    wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
+    if name == "contour" and lattice.applies(total):
+        answers = _along_lines(total, aim)
+        note = f"{wide} are narrowed by the lattice"
+    elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
+        answers = _on_lattice(total, aim)
+        note = f"{wide} are narrowed by moments of tilted laws"
+    elif name == "lattice" and composed.certificate.certified:
+        answers = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+        note = "readings left wider than 1e-3 are narrowed by the recursion"
+    elif name == "residues" and contour.applies(total):
+        answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
+        note = "readings left wider than 1e-9 are narrowed by the line integral"
+    elif name == "fourier":
+        after = _after_moments(total, lambda: _after_fourier(total, aim), aim)
+        answers = Combined(fourier.prepared(total), lambda: after, aim.wide)
+        note = f"{wide} are narrowed by the lattice and the recursion"
+    elif name in ("contour", "recursion") and total.is_exact and not nothing_ran(total):
+        first = contour.prepared(total) if name == "contour" else _by_recursion(total)
+        answers = Combined(first, lambda: moments.prepared(total), aim.wide)
+        note = f"{wide} are narrowed by moments of tilted laws"
+    else:
+        return composed
+    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
+    return answered(answers, total, certificate)
+
+
+def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The line integral, narrowed by the lattice where that applies."""
+    if not lattice.applies(total):
+        return contour.prepared(total)
+
+    def after() -> Answers:
+        return _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
+
+    return Combined(contour.prepared(total), after, aim.wide)
+
+
+class _MomentsFirst(Combined):
+    """Tilted moments take milliseconds a reading, a lattice seconds: a few readings are tried by the moments first.
+
+    Only what they leave next to nothing open of is taken from them, so that values stay in order.
+    """
+
+    def _ask(self, argument: Array, ask: Callable[[Answers, Array], Ends]) -> Ends:
+        return ask(self._second, argument) if argument.size > _FEW_READINGS else super()._ask(argument, ask)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the lattice."""
+        return self._second.bridge()
+
+
+def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:
+    """What follows, with the tilted moments before it for quick answers and behind it for wide ones."""
+    tilted = moments.prepared(total)
+    return _MomentsFirst(tilted, lambda: Combined(following(), lambda: tilted, aim.wide), _NOTHING_OPEN)
+
+
+def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
+    made = lattice.prepared(total, aim.fine)
+    if made.exact:
+        return Combined(made, lambda: moments.prepared(total), aim.wide)
+    return _after_moments(total, lambda: made, aim)
+
+
+def _by_recursion(total: TotalLoss) -> Answers:
+    return CurveAnswers(recursion.compose(total.finite))
+
+
+def _after_fourier(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice where it applies, narrowed by the recursion."""
+    if not lattice.applies(total):
+        return _by_recursion(total)
+    return Combined(lattice.prepared(total, aim.fine), lambda: _by_recursion(total), aim.wide)
