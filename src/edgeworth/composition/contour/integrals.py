@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.contour.ladder import Ladder, Side
-from edgeworth.composition.contour.line import Line
+from edgeworth.composition.contour.line import LARGEST, Line
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.roots import Roots
 from edgeworth.composition.contour.tilted_part import NATS
@@ -38,6 +38,7 @@ STEP_SLACK = 1e-14
 _BEYOND = 0.1 * 2.0 ** np.arange(9)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
 _NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
 _MOST_CHOICES = 8
+_MOST_EXPONENTS = np.array([[LARGEST], [0.0], [700.0]])
 _SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 
 
@@ -58,6 +59,15 @@ _SHAPES: dict[Kind, Shape] = {
     "power": Shape((1.0,), 1.0, ("right",), 1.0),
     "beta": Shape((1.0,), 1.0, ("left", "middle"), -1.0),
 }
+
+
+class Bounds(NamedTuple):
+    """What stands around the sum of one kind: logarithms that are linear in the threshold, as columns."""
+
+    constant: Array
+    slope: Array
+    inward: float
+    """At least the sum of the inward aliases."""
 
 
 class Integrals:
@@ -198,18 +208,18 @@ class Rung:
         self._log_mass = {0.0: 0.0, 1.0: 0.0}
         if integrals.steps.log_ways:  # no probability: its masses under P and under Q
             self._log_mass = {
-                pole: min(0.0, log_mass + float(self._slack(np.asarray(log_mass))))
+                pole: min(0.0, log_mass + self._slack_at(log_mass))
                 for pole, log_mass in integrals.moments.log_mass.items()
             }
         self._beyond = self._chernoff(integrals.moments, side)
         self.roots: dict[Kind, Roots] = {}
-        self._alias_bounds: dict[float, tuple[float, Array, Array]] = {}
-        self._log_ceiling = k + float(self._slack(np.asarray(k)))
+        self._bounds: dict[Kind, Bounds] = {}
+        self._log_ceiling = k + self._slack_at(k)
         self.period, self.line = math.inf, None
         with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
             self.period = max(self._period(_SHAPES[kind]) for kind in self._kinds)
             self.line = Line(integrals.steps, c, self.period, integrals.moments.falls_from(c, variance, NATS))
-        if self.line is not None and abs(self.line.k - k) > self._slack(np.asarray(k)):
+        if self.line is not None and abs(self.line.k - k) > self._slack_at(k):
             self.line = None  # the two quadratures of K disagree: neither is believed
 
     def _chernoff(self, moments: LogMoments, side: Side) -> dict[float, tuple[Array, Array]]:
@@ -223,19 +233,19 @@ class Rung:
             found[outward] = tilt[np.isfinite(k)], k[np.isfinite(k)]
         return found
 
-    def _slack(self, k: Array) -> Array:
-        return np.asarray(_SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps)
+    def _slack_at(self, k: float) -> float:
+        return _SLACK * (1 + abs(k)) + STEP_SLACK * self._steps
 
     def ends(self, kind: Kind, t: Array) -> Ends:
         """Both ends at every t; where the line cannot be had, 0 and Chernoff's bound."""
         shape = _SHAPES[kind]
-        exponent = (shape.pole - self.c) * t
-        ceiling = np.exp(np.minimum(exponent + self._log_ceiling, 0.0))
         if self.line is None:
-            return Ends(np.zeros(t.size), ceiling)
-        value, error = self.line.sum(exponent, t, shape.poles)
-        value = shape.sign * value
-        lower = np.maximum(value - error - self._aliases(shape.pole, t), 0.0)
+            return Ends(np.zeros(t.size), np.exp(np.minimum((shape.pole - self.c) * t + self._log_ceiling, 0.0)))
+        front, ceiling, aliases = self._around(kind, t)
+        (total,) = self.line.sums(t, shape.poles)
+        value = shape.sign * front * total
+        error = self.line.error(front, abs(self.c - shape.pole), t, value, shape.poles)
+        lower = np.maximum(value - error - aliases, 0.0)
         return Ends(np.minimum(lower, ceiling), np.minimum(value + error, ceiling))
 
     def outward(self, kind: Kind) -> float:
@@ -247,8 +257,8 @@ class Rung:
         if self.line is None:
             return np.full(t.size, np.nan)
         shape = _SHAPES[kind]
-        (value,) = self.line.values(self.line.front((shape.pole - self.c) * t), t, shape.poles)
-        return np.asarray(shape.sign * value)
+        (total,) = self.line.sums(t, shape.poles)
+        return np.asarray(shape.sign * self.line.front((shape.pole - self.c) * t) * total)
 
     def value_and_slope(self, kind: Kind, t: Array) -> tuple[Array, Array]:
         """The sum at every t, without its bounds, and the slope of its logarithm.
@@ -259,8 +269,9 @@ class Rung:
             return np.full(t.size, np.nan), np.full(t.size, np.nan)
         line, shape, outward = self.line, _SHAPES[kind], self.outward(kind)
         falls: tuple[float, ...] = () if len(shape.poles) == 1 else (shape.pole,)
-        value, fall = line.values(line.front((shape.pole - self.c) * t), t, shape.poles, falls)
-        value = shape.sign * value
+        total, fall = line.sums(t, shape.poles, falls)
+        front = line.front((shape.pole - self.c) * t)
+        value, fall = shape.sign * front * total, front * fall
         return value, -outward * (fall / value if not falls else outward * fall / value - 1)
 
     def doubt(self, kind: Kind, t: Array, value: Array) -> Array:
@@ -268,9 +279,9 @@ class Rung:
         if self.line is None:
             return np.full(t.size, math.inf)
         shape = _SHAPES[kind]
-        exponent = (shape.pole - self.c) * t
-        error = self.line.error(self.line.front(exponent), exponent, t, value, shape.poles)
-        return np.asarray((2 * error + self._aliases(shape.pole, t)) / value)
+        front, _, aliases = self._around(kind, t)
+        error = self.line.error(front, abs(self.c - shape.pole), t, value, shape.poles)
+        return np.asarray((2 * error + aliases) / value)
 
     def _period(self, shape: Shape) -> float:
         """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds.
@@ -287,20 +298,29 @@ class Rung:
         need = k - tilt * self.centre + (ALIAS_NATS - log_value)
         return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
 
-    def _aliases(self, pole: float, t: Array) -> Array:
-        """At least the sum of the aliases, all of them >= 0: inward ones by the mass, outward ones by Chernoff."""
-        if pole not in self._alias_bounds:
-            self._alias_bounds[pole] = self._alias_bound(pole)
-        inward, log_outward, slope = self._alias_bounds[pole]
-        if not slope.size:
-            return np.full(t.size, math.inf)
-        log_least = np.minimum.reduce(log_outward + slope * t, axis=0)
-        return np.asarray(inward + np.exp(np.minimum(log_least, 700.0)))
+    def _around(self, kind: Kind, t: Array) -> tuple[Array, Array, Array]:
+        """What stands before the sum; Chernoff's bound of the reading; at least the sum of the aliases, all >= 0.
 
-    def _alias_bound(self, pole: float) -> tuple[float, Array, Array]:
-        """The inward aliases; for tilts c2 beyond c, the log of Chernoff's bound of the outward ones is linear in t."""
-        inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
+        Each is e to the power of a linear function of t, or of the least of some.
+        """
+        if kind not in self._bounds:
+            self._bounds[kind] = self._bounds_of(_SHAPES[kind].pole)
+        constant, slope, inward = self._bounds[kind]
+        rows = slope * t
+        rows += constant
+        np.minimum.reduce(rows[2:], axis=0, out=rows[2])
+        front, ceiling, outward = np.exp(np.minimum(rows[:3], _MOST_EXPONENTS))
+        return front, ceiling, inward + outward
+
+    def _bounds_of(self, pole: float) -> Bounds:
+        """Aliases: inward ones by the mass; outward ones by Chernoff at tilts c2 beyond c."""
+        assert self.line is not None
         tilt, k = self._beyond[math.copysign(1.0, self.c - pole)]
+        inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
+        if not tilt.size:  # nothing bounds the outward ones
+            tilt, k, inward = np.array([pole]), np.zeros(1), math.inf
         fall = np.abs(tilt - self.c) * self.period
-        log_outward = k + self._slack(k) - fall - np.log(-np.expm1(-fall))
-        return inward, log_outward[:, None], (pole - tilt)[:, None]
+        log_outward = k + (_SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps) - fall - np.log(-np.expm1(-fall))
+        constant = np.array([self.line.log_front, self._log_ceiling, *log_outward.tolist()])
+        slope = pole - np.array([self.c, self.c, *tilt.tolist()])
+        return Bounds(constant[:, None], slope[:, None], inward)

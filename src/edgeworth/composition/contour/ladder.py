@@ -29,6 +29,7 @@ _FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung
 _MOST_HALVINGS = 40
 _AT_A_TIME = 4  # rungs whose moments are taken together …
 _STEADY = 1.5  # … while the variance stays within this factor
+_MOST_GROWTH = 20.0  # nats
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
 _SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
@@ -52,7 +53,7 @@ class Ladder:
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
             first, variance = self._start[0] + self.outward * closest, moments.spread**2
-            self._extend([first, *self._ahead(first, variance)], variance)
+            self._extend([first, *self._ahead(first, variance, 0.0)], variance, 0.0)
 
     @property
     def table(self) -> Array:
@@ -66,16 +67,18 @@ class Ladder:
         if self.ended:
             return False
         c, k, mean, variance = self._rows[-1]
-        tilts = self._ahead(c, variance)
+        before = self._rows[-2] if len(self._rows) > 1 else self._start
+        growth = math.log(variance / before[3]) / abs(c - before[0]) if variance > before[3] > 0 else 0.0
+        tilts = self._ahead(c, variance, growth)
         deep = self.side != "middle" and (c - self._start[0]) * mean - k > _DEEPEST
         shrunk = variance * self._moments.width**2 < _SHRUNK
         self.ended = deep or shrunk or not tilts or len(self._rows) > _MOST_RUNGS
         if not self.ended:
-            self._extend(tilts, variance)
+            self._extend(tilts, variance, growth)
         return not self.ended
 
-    def _ahead(self, c: float, variance: float) -> list[float]:
-        """The tilts that follow, some at a time, as if the variance stayed what it is."""
+    def _ahead(self, c: float, variance: float, growth: float) -> list[float]:
+        """The tilts that follow, some at a time, as if the logarithm of the variance went on to grow as it does."""
         least, greatest = self._moments.steepest
         if self.side == "middle":
             greatest = 1 - _CLOSEST * self._moments.width
@@ -83,25 +86,28 @@ class Ladder:
         while len(tilts) < _AT_A_TIME:
             distance = {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
             ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
-            c += self.outward / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            step = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            step = 1 / (math.sqrt(_grown(variance, growth * step)) / _APART + 1 / (ratio * distance))
+            c, variance = c + self.outward * step, _grown(variance, growth * step)
             if not least < c < greatest:
                 break
             tilts.append(c)
         return tilts
 
-    def _extend(self, tilts: list[float], variance: float) -> None:
+    def _extend(self, tilts: list[float], variance: float, growth: float) -> None:
         """Rungs at these tilts as far as the variance is about what they were made for, and none is too far off.
 
         At a tiny rate the tilted law can pass from its bulk to its far tail within a sliver of tilts: K says when.
         """
-        before = len(self._rows)
+        before, start = len(self._rows), self._last[0]
         for row in self._rows_at(tilts):
             if not self._rise(row) < _FARTHEST:
                 if len(self._rows) == before:
                     self._approach(row)
                 return
             self._rows.append(row)
-            if not variance / _STEADY < row[3] < variance * _STEADY:
+            expected = _grown(variance, growth * abs(row[0] - start))
+            if not expected / _STEADY < row[3] < expected * _STEADY:
                 return
 
     def _approach(self, row: _Row) -> None:
@@ -185,6 +191,11 @@ class Ladder:
         rejected = max(0.5 * float(erfcx(far * spread)), 1e-300)
         gap = max(0.5 * float(erfcx(near * spread)) - rejected, 1e-300)
         return log_front + math.log(gap), rejected / gap
+
+
+def _grown(variance: float, nats: float) -> float:
+    """What a variance becomes that grows by so many nats, 20 at most."""
+    return variance * math.exp(min(nats, _MOST_GROWTH))
 
 
 def joined(x: Array, y: Array, slope: Array) -> tuple[Array, Array]:

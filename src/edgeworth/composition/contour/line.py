@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
-from edgeworth.composition.contour.tail import Tail, first_deep, log_far, tail_beyond
+from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far_enough, log_far, sampled, tail_beyond
 from edgeworth.composition.contour.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
 from edgeworth.errors import TooLarge
 
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     from edgeworth.composition.contour.sampled_gaussian import Steps
     from edgeworth.losses.law import Array
 
-__all__ = ["Line"]
+__all__ = ["LARGEST", "Line"]
 
 _UNIT = 2.0**-53
-_LADDER = np.array(
-    [1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5]
-)  # frequencies at which |phi|^n may be small enough, in units of the first guess
-_FIRST_TRIED = 5  # of these; the rest is for what lies beyond the last node
+_LADDER = np.array([1.15, 1.35, 1.6, 2.0, 2.6, 3.5])  # where |phi|^n may be far enough, in units of the first guess
+_NEXT_GUESS = 2.0
 _MANY_NODES, _MOST_NODES = 4_000, 500_000
 _MOST_WINDOWED = 40_000  # the same where jumps are dropped or sorted: other lines will do as well
 _MOST_WORK = 3e8  # nodes of the line times nodes in x
 _MOST_WAVES = 2e6  # waves that are kept at a time
-_LARGEST = 600.0  # of an exponent
+LARGEST = 600.0  # of an exponent
+_FARTHEST = 1e30  # of a threshold
+_MOST_SCALE = 0.5  # of what is unknown of K
+_ROOM = 1 + 1e-6  # for the errors of errors
 _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
 _FAR_LADDER = 1.1 ** np.arange(13)
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
@@ -71,6 +72,29 @@ class Terms(NamedTuple):
     growing: float
 
 
+class Along(NamedTuple):
+    """What is known at every node of a line."""
+
+    log_phi: NDArray[np.complex128]
+    log_bound: Array
+    """At least log |phi|."""
+    relative: Array
+    """The relative error of phi."""
+
+    def up_to(self, count: int) -> Along:
+        """The same at the first nodes."""
+        return Along(self.log_phi[:count], self.log_bound[:count], self.relative[:count])
+
+
+class Reach(NamedTuple):
+    """How far a line goes: its parts, the tail beyond the cut, and the nodes if they were needed to find it."""
+
+    parts: list[TiltedPart]
+    tail: Tail
+    cut: float
+    along: Along | None = None
+
+
 class Line:
     """The integrand on Re s = c at t = 0, h, …, Nh, with bounds on all that the sum leaves out."""
 
@@ -81,9 +105,9 @@ class Line:
         self.c, self.period = c, period
         self.h = 2 * math.pi / period
         self._gaussian, self._others = Gaussian(steps.gaussian, c), steps.others
-        self._parts, self._tail, self.cut = self._until_negligible(guess)
-        self.t = np.asarray(self.h * np.arange(math.ceil(self.cut / self.h) + 1), dtype=np.float64)
-        self.log_phi, self.log_bound, self.relative = self._along_the_line()
+        self._parts, self._tail, self.cut, along = self._until_negligible(guess)
+        self.t = self._nodes(math.ceil(self.cut / self.h) + 1 if along is None else along.relative.size)
+        self.log_phi, self.log_bound, self.relative = along or self._along_the_line()
         self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
         self.k_error = 8 * _UNIT * (abs(self._gaussian.log_moment) + abs(steps.log_ways)) + math.fsum(
             p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
@@ -92,10 +116,20 @@ class Line:
         smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in self._parts)
         log_atoms = math.fsum(p.count * math.log(p.atoms) for p in self._parts)
         self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
-        self._turn = -1j * self.h * np.arange(math.isqrt(self.t.size - 1) + 1)
+        self.log_front = self.k + math.log(self.h / math.pi)
+        self._scale = _ROOM * (self.k_error + 8 * _UNIT * (abs(self.k) + abs(self.log_front)))
+        if not self._scale < _MOST_SCALE:
+            raise TooLarge("K is known too badly for the line integral")
+        self._side = math.isqrt(self.t.size - 1) + 1
+        turn = -1j * self.h * np.arange(self._side)
+        self._turns = np.append(self._side * turn, turn)
         self._terms: dict[tuple[float, ...], Terms] = {}
 
-    def _until_negligible(self, guess: float) -> tuple[list[TiltedPart], Tail, float]:
+    def _nodes(self, count: int) -> Array:
+        """As many even ones, from 0 on."""
+        return np.asarray(self.h * np.arange(count), dtype=np.float64)
+
+    def _until_negligible(self, guess: float) -> Reach:
         """The parts, the tail, and a frequency T at which |phi|^n has fallen below e^-NATS, or what is affordable."""
         parts: list[TiltedPart] = []
         windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
@@ -108,44 +142,86 @@ class Line:
             ]
             found = self._many_nodes(guess, parts) if guess > _MANY_NODES * self.h else self._few_nodes(guess, parts)
             if found is not None:
-                self._check_size(found[2], found[0])
                 return found
-            guess *= _LADDER[4]
+            guess *= _NEXT_GUESS
             if guess > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
 
-    def _few_nodes(self, guess: float, parts: list[TiltedPart]) -> tuple[list[TiltedPart], Tail, float] | None:
-        """The cut where |phi| is small by its values, if it is near the guess; samples show that it stays small."""
+    def _few_nodes(self, guess: float, parts: list[TiltedPart]) -> Reach | None:
+        """Nodes up to where the bound far out is small, if that is near the guess; of these, as many as it takes."""
         variance = self._gaussian.variance
-        deep = self._log_bound(parts, _LADDER[:_FIRST_TRIED] * guess) < -NATS
-        if not deep.any():
-            return None
-        later = np.asarray(_LADDER[int(np.argmax(deep)) :] * guess, dtype=np.float64)
-        cut, enough = float(later[0]), first_deep(later, parts, variance, NATS)
-        if math.isinf(enough) and all(part.shifted is None for part in parts):
+        far = far_enough(_LADDER * guess, parts, variance, NATS)
+        last = float(_LADDER[-1]) * guess if far is None else float(far.t[0])
+        if far is None and all(part.shifted is None for part in parts):
             # Laplace noise: high frequencies cost little, and its density alone falls slowly.
-            enough = first_deep(np.asarray(cut * 2.0 ** np.arange(1, 40)), parts, variance, NATS)
-            parts = [tilt_part(step, n, self.c, enough if math.isfinite(enough) else cut) for step, n in self._others]
-        if math.isinf(enough):
+            far = far_enough(np.asarray(last * 2.0 ** np.arange(1, 40)), parts, variance, NATS)
+            parts = [tilt_part(step, n, self.c, float(far.t[0]) if far else last) for step, n in self._others]
+        if far is None:
             return None
-        try:
-            return parts, tail_beyond(cut, enough, parts, variance, NATS), cut
-        except TooLarge:  # too many samples
-            return self._many_nodes(guess, parts)
+        self._check_size(last, parts)
+        t = self._nodes(math.ceil(last / self.h) + 1)
+        values = [part.on_even_grid(self.h, t.size) for part in parts]
+        along = self._product(t, parts, values)
+        between = self._between(t, parts, values, guess)
+        number = _first_negligible(along.log_bound, between)
+        near = Segments([], [], [])
+        if number < t.size - 1:
+            near = Segments([float(t[number])], [last], [float(between[number:].max())])
+        elif last == far.t[0]:
+            far.t[0] = t[-1]  # the bounds hold beyond it as well
+        elif not along.log_bound[-1] < -NATS:
+            return None
+        if last < far.t[0]:
+            try:
+                more = sampled(last, float(far.t[0]), parts, variance, ALLOWED - NATS)
+            except TooLarge:  # too many samples
+                return self._many_nodes(guess, parts)
+            near = Segments(*(one + other for one, other in zip(near, more, strict=True)))
+        tail = tail_beyond(near, far, parts, variance, NATS)
+        return Reach(parts, tail, float(t[number]), along.up_to(number + 1))
 
-    def _many_nodes(self, guess: float, parts: list[TiltedPart]) -> tuple[list[TiltedPart], Tail, float] | None:
+    def _between(
+        self,
+        t: Array,
+        parts: list[TiltedPart],
+        values: list[tuple[NDArray[np.complex128], Array]],
+        guess: float,
+    ) -> Array:
+        """At least log |phi| from each node to the next: by its values there, and of jumps as it is far out.
+
+        The chord between two values stays below the larger one, and |phi| of a step is above it by V h^2/8 at most.
+        """
+        log_bound = -0.5 * self._gaussian.variance * t[:-1] * t[:-1]
+        for part, (d, error) in zip(parts, values, strict=True):
+            if not part.alone:
+                modulus = np.hypot(1 + d.real, d.imag) + error
+                rise = part.variance() * self.h * self.h * (0.125 * (1 + 1e-9))
+                larger = np.maximum(modulus[1:], modulus[:-1]) + rise
+                log_bound += part.count * np.log(np.minimum(larger, 1.0))
+        jumps = [part for part in parts if part.alone]
+        if jumps:
+            stairs = guess * np.append(1.0, _LADDER)
+            heights = np.append(0.0, log_far(stairs, jumps, 0.0))
+            log_bound += heights[np.searchsorted(stairs, t[:-1], side="right")]
+        return log_bound
+
+    def _many_nodes(self, guess: float, parts: list[TiltedPart]) -> Reach | None:
         """The cut where the bound far out is small, if it is near the guess: thirteen digits are enough here.
 
         The terms of a profile fall with 1/t^2 besides, those of a tail with 1/t.
         """
         t = np.asarray(_FAR_LADDER * guess, dtype=np.float64)
         nats = _FEWER_NATS - np.log1p(t / (1 + abs(self.c)))
-        deep = log_far(t, parts, self._gaussian.variance) < -nats
+        log_bound = log_far(t, parts, self._gaussian.variance)
+        deep = log_bound < -nats
         if not deep.any():
             return None
-        cut, wanted = float(t[np.argmax(deep)]), float(nats[np.argmax(deep)])
-        return parts, tail_beyond(cut, cut, parts, self._gaussian.variance, wanted), cut
+        first = int(deep.argmax())
+        cut, wanted = float(t[first]), float(nats[first])
+        self._check_size(cut, parts)
+        far = Far(t[first:], log_bound[first:])
+        return Reach(parts, tail_beyond(Segments([], [], []), far, parts, self._gaussian.variance, wanted), cut)
 
     def _check_size(self, cut: float, parts: list[TiltedPart]) -> None:
         """Before the nodes are made: there may be too many of them."""
@@ -160,13 +236,7 @@ class Line:
         plain = (abs(self.c) + abs(self.c - 1)) * math.exp(-min(part.log_moment, 700.0))
         return 2 * part.quadrature * (1 + plain)
 
-    def _log_bound(self, parts: list[TiltedPart], t: Array) -> Array:
-        """An upper bound of log |phi(t)| of the whole; of jumps that which holds beyond t as well."""
-        falling = [part for part in parts if not part.alone]
-        bound = self._product(t, falling, [part.characteristic(t) for part in falling])[1]
-        return bound + log_far(t, [part for part in parts if part.alone], 0.0)
-
-    def _along_the_line(self) -> tuple[NDArray[np.complex128], Array, Array]:
+    def _along_the_line(self) -> Along:
         """The products at all nodes; of a long line some at a time, for want of memory."""
         values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
         if self.t.size <= _LONG:
@@ -176,38 +246,37 @@ class Line:
             some = slice(start, start + _LONG)
             pieces = [(d[some], error[some]) for d, error in values]
             log_phi[some], log_bound[some], relative[some] = self._product(self.t[some], self._parts, pieces)
-        return log_phi, log_bound, relative
+        return Along(log_phi, log_bound, relative)
 
-    def _product(
-        self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]
-    ) -> tuple[NDArray[np.complex128], Array, Array]:
-        """Log phi(t) of the whole; an upper bound of log |phi|; the relative error of phi."""
-        log_phi = (-0.5 * self._gaussian.variance * t * t).astype(complex)
-        log_phi += 1j * t * self._gaussian.variance * (self.c - 0.5)
-        log_bound, relative = -0.5 * self._gaussian.variance * t * t, 8 * _UNIT * np.abs(log_phi)
+    def _product(self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]) -> Along:
+        """Of the whole, from the values of its parts."""
+        log_phi, log_bound = np.zeros(t.size, dtype=complex), -0.5 * self._gaussian.variance * t * t
+        log_phi.real = log_bound
+        log_phi.imag = t * (self._gaussian.variance * (self.c - 0.5))
+        relative = 8 * _UNIT * np.abs(log_phi)
         for part, (d, error) in zip(parts, values, strict=True):
             x, y = d.real, d.imag
-            modulus = np.hypot(1 + x, y)
-            with np.errstate(divide="ignore"):
-                log_modulus = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(2 * x + x * x + y * y), np.log(modulus))
-                log_part = np.where(modulus > 0, log_modulus + error / np.maximum(modulus, 1e-300), math.inf)
-                log_bound = log_bound + part.count * np.minimum(np.log(modulus + error), log_part)
-            angle = part.count * np.arctan2(y, 1 + x)
-            log_phi += part.count * log_modulus + 1j * angle
-            relative = relative + part.count * error / (modulus + error) + 4 * _UNIT * np.abs(angle)
-        return log_phi, log_bound, relative
+            modulus = np.maximum(np.hypot(1 + x, y), 1e-300)
+            square = np.maximum(2 * x + x * x + y * y, -0.9)  # |1 + d|^2 - 1 is above -0.75 where it is used
+            log_modulus = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(square), np.log(modulus))
+            share, angle = error / modulus, part.count * np.arctan2(y, 1 + x)
+            log_bound += part.count * (log_modulus + np.log1p(share))
+            log_phi.real += part.count * log_modulus
+            log_phi.imag += angle
+            relative += part.count * (share / (1 + share)) + 4 * _UNIT * np.abs(angle)
+        return Along(log_phi, log_bound, relative)
 
     def _prepared(self, poles: tuple[float, ...]) -> Terms:
         """The terms of the sum for one set of poles, with the parts of the error that no threshold changes."""
         if poles not in self._terms:
-            term = np.zeros(self._turn.size**2, dtype=complex)
+            term = np.zeros(self._side**2, dtype=complex)
             fixed = math.exp(self._tail.log_integral(len(poles))) / self.h if poles else 0.0
             growing = 0.0
             for start in range(0, self.t.size, _LONG):
                 some = slice(start, min(start + _LONG, self.t.size))
                 term[some], more, steeper = self._some_terms(poles, some)
                 fixed, growing = fixed + more, growing + steeper
-            self._terms[poles] = Terms(term.view(np.float64), fixed, growing)
+            self._terms[poles] = Terms(term.view(np.float64), _ROOM * fixed, _ROOM * growing)
         return self._terms[poles]
 
     def _some_terms(self, poles: tuple[float, ...], some: slice) -> tuple[NDArray[np.complex128], float, float]:
@@ -221,7 +290,8 @@ class Line:
         size = np.abs(den)
         modulus = half * np.exp(self.log_bound[some]) / size
         fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + SUM_ROUNDING)))
-        fixed += self._atoms * float(np.sum(half / size))
+        if self._atoms:
+            fixed += self._atoms * float(np.sum(half / size))
         return np.conj(half * np.exp(self.log_phi[some]) / den), fixed, 4 * _UNIT * float(np.sum(modulus * t))
 
     def _wave(self, threshold: Array) -> Array:
@@ -229,43 +299,44 @@ class Line:
 
         The nodes are even: those waves are products of 2 sqrt(N) of them, each within some ulps of |t x|.
         """
-        turn = threshold[:, None] * self._turn
-        product = np.exp(self._turn.size * turn)[:, :, None] * np.exp(turn)[:, None, :]
+        waves = np.exp(threshold[:, None] * self._turns)
+        product = waves[:, : self._side, None] * waves[:, None, self._side :]
         return np.asarray(product.reshape(threshold.size, -1).view(np.float64))
 
     def front(self, exponent: Array) -> Array:
         """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
-        return np.asarray(np.exp(np.minimum(self.k + exponent, _LARGEST)) * (self.h / math.pi))
+        return np.asarray(np.exp(np.minimum(self.log_front + exponent, LARGEST)))
 
-    def values(self, front: Array, threshold: Array, *kinds: tuple[float, ...]) -> list[Array]:
-        """(h/pi) Re sum' of e^(K + exponent - i t x) phi(t)/den(t), for several sets of poles.
+    def sums(self, threshold: Array, *kinds: tuple[float, ...]) -> list[Array]:
+        """Re sum' of e^(-i t x) phi(t)/den(t), for several sets of poles.
 
         den is the product of s - pole with s = c + it. The first term counts half. The real part of a product of
         complex numbers is a sum of two products of reals.
         """
-        sums = np.empty((len(kinds), threshold.size))
-        rows = max(1, _LARGEST_BLOCK // self._turn.size**2)
-        for start in range(0, threshold.size, rows):
-            some = slice(start, start + rows)
-            wave = self._wave(threshold[some])
-            for row, poles in zip(sums, kinds, strict=True):
-                # A row's sum must not depend on how many rows there are, as that of a matrix product does.
-                row[some] = np.add.reduce(wave * self._prepared(poles).term, axis=1)
-        return list(front * sums)
+        rows = max(1, _LARGEST_BLOCK // self._side**2)
+        if threshold.size > rows:
+            some = [self.sums(threshold[start : start + rows], *kinds) for start in range(0, threshold.size, rows)]
+            return [np.concatenate(pieces) for pieces in zip(*some, strict=True)]
+        wave = self._wave(threshold)
+        # A row's sum must not depend on how many rows there are, as that of a matrix product does.
+        return [np.add.reduce(wave * self._prepared(poles).term, axis=1) for poles in kinds]
 
-    def sum(self, exponent: Array, threshold: Array, poles: tuple[float, ...]) -> tuple[Array, Array]:
-        """The value at every threshold, and a bound on its error but for aliases."""
-        front = self.front(exponent)
-        (value,) = self.values(front, threshold, poles)
-        return value, self.error(front, exponent, threshold, value, poles)
+    def error(self, front: Array, steepness: float, threshold: Array, value: Array, poles: tuple[float, ...]) -> Array:
+        """A bound on the error of front times a sum, but for aliases; the exponent in the front is this steep.
 
-    def error(self, front: Array, exponent: Array, threshold: Array, value: Array, poles: tuple[float, ...]) -> Array:
-        """A bound on the error of the value but for aliases; inf where the line says nothing."""
-        terms = self._prepared(poles)
-        scale = self.k_error + 8 * _UNIT * (abs(self.k) + np.abs(exponent))
-        growth = np.expm1(np.minimum(scale, 1.0))
-        with np.errstate(over="ignore"):  # a threshold far astray: the error is infinite
-            error = front * (1 + growth) * (terms.fixed + terms.growing * np.abs(threshold)) + np.abs(value) * growth
-            error *= 1 + 1e-6
-        error[(self.k + exponent >= _LARGEST) | (scale >= 1.0)] = math.inf
-        return np.asarray(error)
+        A front so large that it was capped makes an error beyond every probability, and one that underflows belongs
+        to a reading that does.
+        """
+        terms, size = self._prepared(poles), np.minimum(np.abs(threshold), _FARTHEST)
+        scale = self._scale + (8 * _ROOM * _UNIT * steepness) * size
+        growth = scale * (1 + scale)  # at least e^scale - 1
+        return np.asarray(front * ((1 + growth) * (terms.fixed + terms.growing * size)) + np.abs(value) * growth)
+
+
+def _first_negligible(log_bound: Array, between: Array) -> int:
+    """The first node at which |phi| is below e^-NATS and from which on it stays low; or the last one."""
+    (high,) = np.nonzero(between > ALLOWED - NATS)
+    first = int(high[-1]) + 1 if high.size else 0
+    low = log_bound[first:] < -NATS
+    low[-1] = True
+    return first + int(low.argmax())

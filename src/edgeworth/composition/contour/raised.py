@@ -125,6 +125,6 @@ def _log_edge(edge: Edge, sign: float, x: Array, height: float) -> tuple[Complex
     log_outer = -0.5 * outer * outer + np.log(0.5 * wofz(1j * outer / math.sqrt(2)))
     log_window = np.where(right, log_outer, np.log(1 - np.exp(np.where(right, -1.0, log_outer))))
     # A node off by an ulp moves w; 1 less a small number is known to ulps.
-    moved = _UNIT * (2 * np.abs(x) + 4 * edge.softness * np.abs(w)) * edge.density(x, sign)
+    moved = _UNIT * (2 * np.abs(x) + 4 * edge.softness * np.abs(w)) * edge.log_share(x, sign)[1]
     unsure = np.where(right, 1.0, 2 * np.exp(log_ndtr(-np.abs(w.real))))
     return log_window, np.asarray(moved + 4 * _UNIT + _FADDEEVA * unsure)

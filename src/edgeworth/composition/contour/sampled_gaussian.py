@@ -46,10 +46,14 @@ class Edge(NamedTuple):
     place: float
     softness: float
 
-    def density(self, x: Array, sign: float) -> Array:
-        """That of a hard end at place + softness Z, relative to what this one keeps beyond it, or below for -1."""
-        z = sign * (x - self.place) / self.softness
-        return np.asarray(np.exp(-0.5 * z * z - log_ndtr(z) - (_LOG_ROOT + math.log(self.softness))))
+    def log_share(self, x: Array, sign: float) -> tuple[Array, Array]:
+        """Log of the share of a normal law about x that lies beyond this end, or below it for -1.
+
+        And the density of a hard end at place + softness Z, relative to that share.
+        """
+        z = (sign / self.softness) * (x - self.place)
+        log_share = log_ndtr(z)
+        return log_share, np.exp(-0.5 * z * z - log_share - (_LOG_ROOT + math.log(self.softness)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class SampledGaussian:
         """Those of the loss; after a cut, the tilts whose mass stays near it, and right of the first nodes."""
         if math.isinf(self.cut):
             return self.whole.steepest
-        near = float(self.posterior(np.array([self.cut + 4 * self.softness]))[0])
+        near = self.posterior_at(self.cut + 4 * self.softness)
         # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
         most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
@@ -132,7 +136,7 @@ class SampledGaussian:
     @cached_property
     def leftmost(self) -> float:
         """r(0): a tilt c < 0 moves the peak to no less than c mu r(0), as r(x) <= r(0) for x <= 0."""
-        return float(self.posterior(np.zeros(1))[0])
+        return self.posterior_at(0.0)
 
     def log_density(self, x: Array) -> Array:
         """log(phi(x) chi(x))."""
@@ -141,16 +145,26 @@ class SampledGaussian:
 
     def log_window(self, x: Array) -> Array:
         """Log chi(x): for every edge, log of the share of a normal law about x that lies on its right side."""
-        return np.asarray(sum(log_ndtr(sign * (x - edge.place) / edge.softness) for edge, sign in self.edges))
+        return np.asarray(sum(log_ndtr((sign / edge.softness) * (x - edge.place)) for edge, sign in self.edges))
 
-    def cut_density(self, x: Array) -> Array:
-        """The density of hard ends X + sZ, relative to what they keep, added over the edges: at least |(log chi)'|."""
-        return np.sum([edge.density(x, sign) for edge, sign in self.edges], axis=0) if self.edges else np.zeros(x.size)
+    def window(self, x: Array) -> tuple[Array, Array]:
+        """Log chi(x), and the density of hard ends X + sZ, relative to what they keep: at least |(log chi)'|."""
+        log_window, density = np.zeros(x.size), np.zeros(x.size)
+        for edge, sign in self.edges:
+            log_share, more = edge.log_share(x, sign)
+            log_window += log_share
+            density += more
+        return log_window, density
 
     def posterior(self, x: Array) -> Array:
         """r(x) = L'(x)/mu."""
-        odds = (1 - self.rate) / self.rate * np.exp(np.clip(self.mu * self.mu / 2 - self.mu * x, -680, 680))
+        odds = (1 - self.rate) / self.rate * np.exp(np.minimum(self.mu * self.mu / 2 - self.mu * x, 680.0))
         return np.asarray(1.0 / (1.0 + odds))
+
+    def posterior_at(self, x: float) -> float:
+        """The same at one point."""
+        odds = (1 - self.rate) / self.rate * math.exp(min(self.mu * self.mu / 2 - self.mu * x, 680.0))
+        return 1.0 / (1.0 + odds)
 
     def loss(self, x: Array) -> Array:
         """L = log(1 - p + p e^(mu x - mu^2/2)), accurate where it is small and where it is large."""

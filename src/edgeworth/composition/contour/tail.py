@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
 
-__all__ = ["Tail", "first_deep", "log_far", "tail_beyond"]
+__all__ = ["ALLOWED", "Far", "Part", "Segments", "Tail", "far_enough", "log_far", "sampled", "tail_beyond"]
 
 _ENOUGH = 4.0  # nats: far out the tail may be this much higher than at the cut, and between samples this much:
-_ALLOWED = 7.0
+ALLOWED = 7.0
 _MOST_SAMPLES = 400
 _MOST_HALVINGS = 12
 _GROWTH = 1.5  # of the first samples' frequencies
@@ -87,10 +88,27 @@ class Tail:
         return top + math.log(math.fsum(math.exp(piece - top) for piece in pieces))
 
 
-def first_deep(frequencies: Array, parts: Sequence[Part], gaussian: float, nats: float) -> float:
-    """The first of these frequencies from which on |phi| stays below about e^-nats; inf if none does."""
-    deep = log_far(frequencies, parts, gaussian) < _ENOUGH - nats
-    return float(frequencies[int(np.argmax(deep))]) if deep.any() else math.inf
+class Far(NamedTuple):
+    """Frequencies from the first that is far enough on, and at least log |phi| at each and beyond it."""
+
+    t: Array
+    log_bound: Array
+
+
+class Segments(NamedTuple):
+    """Neighbouring segments [start, end), each with an upper bound of log |phi|."""
+
+    start: list[float]
+    end: list[float]
+    log_bound: list[float]
+
+
+def far_enough(t: Array, parts: Sequence[Part], gaussian: float, nats: float) -> Far | None:
+    """Those of the frequencies from which on |phi| stays below about e^-nats; None if none does."""
+    log_bound = log_far(t, parts, gaussian)
+    deep = log_bound < _ENOUGH - nats
+    first = int(deep.argmax())
+    return Far(t[first:], log_bound[first:]) if deep[first] else None
 
 
 def log_far(t: Array, parts: Sequence[Part], gaussian: float) -> Array:
@@ -101,20 +119,16 @@ def log_far(t: Array, parts: Sequence[Part], gaussian: float) -> Array:
     return np.asarray(total)
 
 
-def tail_beyond(cut: float, enough: float, parts: Sequence[Part], gaussian: float, nats: float) -> Tail:
-    """The tail beyond the cut: samples up to the frequency that is far enough, then the bound on shifted lines."""
-    start, end, bound = _sampled(cut, enough, parts, gaussian, _ALLOWED - nats)
-    last, log_last, power = _power_law(enough, parts, gaussian, -nats)
+def tail_beyond(near: Segments, far: Far, parts: Sequence[Part], gaussian: float, nats: float) -> Tail:
+    """The tail: segments up to the first frequency that is far enough, then the bounds there, then a power law."""
+    (start, end, bound), beyond = near, far.t.tolist()
+    last, log_last, power = _power_law(beyond[-1], parts, gaussian, -nats)
     if gaussian == 0 and all(math.isinf(part.variation) for part in parts):
         # Runs of atoms are not read: |phi less atoms| <= |phi| + atoms, and no bound is below the atoms.
         bound = [height + math.log(2) for height in bound]
-    between = np.asarray(enough * 4.0 ** np.arange(math.ceil(math.log(last / enough, 4))))
-    start += between.tolist()
-    end += [*between[1:].tolist(), last]
-    bound += log_far(between, parts, gaussian).tolist()
     # The nodes left out are a sum, not an integral: their bound must not rise anywhere.
-    falling = np.maximum.accumulate(np.array([*bound, log_last])[::-1])[::-1]
-    return Tail((*start, last), (*end, math.inf), tuple(map(float, falling)), power)
+    falling = accumulate([log_last, *far.log_bound[::-1].tolist(), *bound[::-1]], max)
+    return Tail((*start, *beyond, last), (*end, *beyond[1:], last, math.inf), tuple(falling)[::-1], power)
 
 
 def _power_law(enough: float, parts: Sequence[Part], gaussian: float, allowed: float) -> tuple[float, float, float]:
@@ -144,22 +158,18 @@ def _atoms_apart(enough: float, parts: Sequence[Part], allowed: float) -> tuple[
     return last, log_last, 1.0
 
 
-def _sampled(
-    cut: float, enough: float, parts: Sequence[Part], gaussian: float, allowed: float
-) -> tuple[list[float], list[float], list[float]]:
+def sampled(cut: float, enough: float, parts: Sequence[Part], gaussian: float, allowed: float) -> Segments:
     """Segments between the cut and the frequency that is far enough, bounded by samples at their ends.
 
     Too long a segment is halved until its bound is deep enough.
     """
-    if not cut < enough:
-        return [], [], []
     jumps = [part for part in parts if part.alone]
     parts = [part for part in parts if not part.alone]
     # Up to 1/std frequencies grow geometrically; beyond, a segment longer than 1/(2 std) proves little, nor does one
     # that may add more than some nats to the bound of all steps together.
     variance = [part.variance() * (1 + 1e-9) for part in parts]
     whole = math.fsum(part.count * v for part, v in zip(parts, variance, strict=True))
-    longest = min(0.5 / math.sqrt(max(variance)), math.sqrt(8 * _ALLOWED / whole))
+    longest = min(0.5 / math.sqrt(max(variance)), math.sqrt(8 * ALLOWED / whole))
     edges = [cut]
     while edges[-1] < enough:
         edges.append(min(edges[-1] + min((_GROWTH - 1) * edges[-1], longest), enough))
@@ -174,7 +184,7 @@ def _sampled(
         bound = count @ np.log(np.minimum(rise, 1.0)) + log_far(t[:-1], jumps, gaussian)
         (shallow,) = np.nonzero(bound > allowed)
         if not shallow.size:
-            return t[:-1].tolist(), t[1:].tolist(), bound.tolist()
+            return Segments(t[:-1].tolist(), t[1:].tolist(), bound.tolist())
         if t.size + shallow.size > _MOST_SAMPLES:
             break
         halves = t[shallow] + length[shallow] / 2

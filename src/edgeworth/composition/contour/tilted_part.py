@@ -41,7 +41,9 @@ _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
 _WORTH_A_PRODUCT = 48
 _CELLS = np.linspace(0.0, 1.0, 150)
+_LOOKING = np.linspace(0.0, 1.0, 160)
 _LOW = 200.0  # a frequency, times an angle
+_LARGEST = 600.0  # of an exponent
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
@@ -106,17 +108,20 @@ class TiltedPart:
         loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
         loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
         near, far = _waves_at_multiples(h * loss, m), _waves_at_multiples(m * h * loss, m)
-        weighted = far * weight
+        near[0] = far[0] = 1.0  # instead of a_0 = b_0 = 0: the sums of v a_j and of v b_k come with the others
+        far *= weight
         cells = (
-            weighted.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
+            far.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
             near.reshape(m, blocks, _BLOCK).transpose(1, 2, 0),
         )
-        sums = np.sum(weighted, axis=1)[:, None] + np.sum(near * weight, axis=1)
         if m * m * blocks <= _LARGEST_BLOCK:
-            sums += np.sum(np.matmul(*cells), axis=0)
+            sums = np.add.reduce(np.matmul(*cells), axis=0)
         else:  # one after the other: a long line has no room for all of them
+            sums = np.zeros((m, m), dtype=complex)
             for left, right in zip(*cells, strict=True):
                 sums += left @ right
+        sums[0, 0] = 0.0
+        sums[1:, 1:] += sums[1:, :1] + sums[:1, 1:]
         t = np.asarray(h * np.arange(count), dtype=np.float64)
         rounding, turning = 2 * _BLOCK + 2 * blocks + 24, 8 * m.bit_length()
         return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
@@ -212,14 +217,14 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     if window[1] - window[0] > _MANY_POINTS * h:
         high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
     x, error = _nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
-    loss, log_density = step.loss(x), step.log_density(x)
-    log_weight = math.log(h) + log_density
-    exponent = c * loss + log_density
-    weight = np.exp(exponent - float(np.max(exponent)))
-    weight /= float(np.sum(weight))
+    loss, (log_window, ends) = step.loss(x), step.window(x)
+    log_weight = log_window - 0.5 * x * x + (math.log(h) - 0.5 * math.log(2 * math.pi))
+    exponent = c * loss + log_weight
+    weight = np.exp(exponent - exponent.max())
+    weight /= weight.sum()
     edge = float(weight[0] + weight[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
-    ends = step.cut_density(x)
-    of_window = _window_noise(step, x, ends)
+    # Of chi: a node off by an ulp moves it by its slope, and log Phi is known to 8 ulp.
+    of_window = _UNIT * (2 * np.abs(x) * ends - 12 * log_window)
     noise = _noise(loss, log_weight, c) + of_window
     posterior = step.posterior(x)
     shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
@@ -255,8 +260,15 @@ def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, win
     by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken.
     """
     y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
+    y = y[_worth_trying(frequency * step.mu * y + 0.5 * step.strip_factor * y * y, nats) :]
     growth = _strip_growth(step, c, frequency, y, window)
-    return float(np.max(2 * math.pi * y / (nats + growth)))
+    return float((2 * math.pi * y / (nats + growth)).max())
+
+
+def _worth_trying(most_growth: Array, nats: float) -> int:
+    """The first strip of which the next one, more than twice as wide, may not be better."""
+    good = most_growth[1:] < 0.8 * nats
+    return int(good.argmin()) if not good.all() else good.size
 
 
 def _nodes(h: float, window: tuple[float, float]) -> Array:
@@ -271,13 +283,6 @@ def _noise(loss: Array, log_weight: Array, c: float) -> Array:
     return np.asarray(_UNIT * (8 + 4 * np.abs(c * loss) + 3 * np.abs(log_weight)))
 
 
-def _window_noise(step: SampledGaussian, x: Array, ends: Array) -> Array:
-    """Relative rounding error of chi: a node off by an ulp moves it by its slope, and log Phi is known to 8 ulp."""
-    if step.is_whole:
-        return np.zeros(x.size)
-    return np.asarray(_UNIT * (2 * np.abs(x) * ends + 12 * np.abs(step.log_window(x))))
-
-
 def _log_moment(
     loss: Array, log_weight: Array, c: float, missing: float = 0.0, extra: Array | float = 0.0
 ) -> tuple[float, float]:
@@ -285,15 +290,20 @@ def _log_moment(
 
     `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
     """
-    if float(np.max(c * loss + log_weight)) < 600.0 and float(np.max(loss)) < 600.0:
-        weight = np.exp(log_weight)
-        raised, plain = weight * excess(np.multiply.outer([c, 1.0], loss).clip(max=600.0)) * [[1.0], [c]]
-        steep = c * loss > 600.0  # there e^(cL) overflows, and all else is below its ulps
-        raised[steep] = np.exp(c * loss[steep] + log_weight[steep])
+    tilted = c * loss
+    if (tilted + log_weight).max() < _LARGEST and loss.max() < _LARGEST:
+        weight, exponents = np.exp(log_weight), np.empty((2, loss.size))
+        np.minimum(tilted, _LARGEST, out=exponents[0])
+        exponents[1] = loss
+        raised, plain = weight * excess(exponents)
+        plain *= c
+        if tilted.max() > _LARGEST:  # there e^(cL) overflows, and all else is below its ulps
+            steep = tilted > _LARGEST
+            raised[steep] = np.exp(tilted[steep] + log_weight[steep])
         gain = math.fsum([missing, *(raised - plain).tolist()])
         # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
         noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
-        error = float(np.sum(noise * (np.abs(raised) + np.abs(plain))))
+        error = float((noise * (np.abs(raised) + np.abs(plain))).sum())
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = log_sum(c * loss + log_weight)
     worst = float(np.max((_noise(loss, log_weight, c) + extra)[c * loss + log_weight > value - NATS]))
@@ -304,12 +314,12 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
     """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
     far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
-    x = np.linspace(min(0.0, c * step.mu * step.leftmost) - far, min(max(1.0, c) * step.mu, right) + far, 200)
+    left = min(0.0, c * step.mu * step.leftmost) - far
+    x = left + (min(max(1.0, c) * step.mu, right) + far - left) * _LOOKING
     loss, log_density = step.loss(x), step.log_density(x)
     exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
-    kept = np.any(exponent > np.max(exponent, axis=1, keepdims=True) - nats - 4, axis=0)
-    first, last = int(np.argmax(kept)), kept.size - 1 - int(np.argmax(kept[::-1]))
-    return float(x[max(first - 1, 0)]), max(right + 1.0, float(x[min(last + 1, x.size - 1)]))
+    (kept,) = (exponent > exponent.max(axis=1, keepdims=True) - (nats + 4)).any(axis=0).nonzero()
+    return float(x[max(int(kept[0]) - 1, 0)]), max(right + 1.0, float(x[min(int(kept[-1]) + 1, x.size - 1)]))
 
 
 def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
@@ -342,7 +352,7 @@ def _strip_range(
 ) -> tuple[float, float]:
     """Ends beyond which w e^rise, rise = |t| min(theta, r tan theta), has less than e^-NATS of its integral."""
     rise = frequency * math.tan(theta)
-    first = rise * float(step.posterior(np.array([window[0]]))[0])  # left of the window it is at most this
+    first = rise * step.posterior_at(window[0])  # left of the window it is at most this
     left = window[0] - math.sqrt(2 * (NATS + min(first, frequency * theta)))
     deep = math.sqrt(2 * NATS)
     right = max(window[1], min(c * step.mu, step.falling_from(c))) + deep + math.sqrt(2 * frequency * theta)
