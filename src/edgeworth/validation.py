@@ -89,6 +89,8 @@ def choice(options: Iterable[str], **argument: Any) -> str:
 def reals(**argument: Any) -> NDArray[np.float64]:
     """An array of real numbers, infinities allowed, nan refused."""
     ((name, value),) = argument.items()
+    if type(value) is float and value == value:  # noqa: PLR0124 - not nan: the usual case, and a quick one
+        return np.array(value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iuf":
@@ -103,7 +105,9 @@ def reals(**argument: Any) -> NDArray[np.float64]:
 
 def probabilities(**argument: Any) -> NDArray[np.float64]:
     """An array of numbers between 0 and 1, both included."""
-    (name,) = argument
+    ((name, value),) = argument.items()
+    if type(value) is float and 0 <= value <= 1:
+        return np.array(value)
     array = reals(**argument)
     inside = (array >= 0) & (array <= 1)
     if not inside.all():

@@ -22,10 +22,10 @@ Side: TypeAlias = Literal["left", "middle", "right"]
 _Row: TypeAlias = tuple[float, float, float, float]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
-_APART = 2.0  # of neighbouring rungs, in standard deviations of the tilted law …
+_APART = 4.0  # of neighbouring rungs, in standard deviations of the tilted law …
 _RATIO = 0.8  # … and relative to the distance from the pole …
 _NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
-_FARTHEST = 2.5  # nats that the integrand of a threshold may lose from one rung to the next
+_FARTHEST = 5.0  # nats that the integrand of a threshold may lose from one rung to the next
 _MOST_HALVINGS = 40
 _AT_A_TIME = 4  # rungs whose moments are taken together …
 _STEADY = 1.5  # … while the variance stays within this factor
@@ -86,8 +86,9 @@ class Ladder:
         while len(tilts) < _AT_A_TIME:
             distance = {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
             ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
-            step = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
-            step = 1 / (math.sqrt(_grown(variance, growth * step)) / _APART + 1 / (ratio * distance))
+            longest = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            shorter = 1 / (math.sqrt(_grown(variance, growth * longest)) / _APART + 1 / (ratio * distance))
+            step = max(shorter, min(longest, 0.5 / max(growth, 1e-300)))
             c, variance = c + self.outward * step, _grown(variance, growth * step)
             if not least < c < greatest:
                 break

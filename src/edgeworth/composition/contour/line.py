@@ -66,8 +66,8 @@ class Gaussian:
 class Terms(NamedTuple):
     """The terms phi(t)/den(t) of a sum, and its error: a fixed part, and one that grows with the threshold's size."""
 
-    term: Array
-    """Real parts and imaginary parts with their signs turned, in turn; then zeros, to the size of a row of waves."""
+    term: NDArray[np.complex128]
+    """As a square, row after row; zeros beyond the last."""
     fixed: float
     growing: float
 
@@ -276,7 +276,7 @@ class Line:
                 some = slice(start, min(start + _LONG, self.t.size))
                 term[some], more, steeper = self._some_terms(poles, some)
                 fixed, growing = fixed + more, growing + steeper
-            self._terms[poles] = Terms(term.view(np.float64), _ROOM * fixed, _ROOM * growing)
+            self._terms[poles] = Terms(term.reshape(self._side, self._side), _ROOM * fixed, _ROOM * growing)
         return self._terms[poles]
 
     def _some_terms(self, poles: tuple[float, ...], some: slice) -> tuple[NDArray[np.complex128], float, float]:
@@ -289,19 +289,12 @@ class Line:
         half = np.where(t == 0, 0.5, 1.0)
         size = np.abs(den)
         modulus = half * np.exp(self.log_bound[some]) / size
-        fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + SUM_ROUNDING)))
+        rounding = SUM_ROUNDING + 2 * self._side * _UNIT  # of a sum of rows, each added one after the other
+        fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + rounding)))
         if self._atoms:
             fixed += self._atoms * float(np.sum(half / size))
-        return np.conj(half * np.exp(self.log_phi[some]) / den), fixed, 4 * _UNIT * float(np.sum(modulus * t))
-
-    def _wave(self, threshold: Array) -> Array:
-        """e^(-i t x) at every node t, one row for each threshold x, real and imaginary parts in turn.
-
-        The nodes are even: those waves are products of 2 sqrt(N) of them, each within some ulps of |t x|.
-        """
-        waves = np.exp(threshold[:, None] * self._turns)
-        product = waves[:, : self._side, None] * waves[:, None, self._side :]
-        return np.asarray(product.reshape(threshold.size, -1).view(np.float64))
+        term = (half * np.exp(self.log_phi[some]) / den).astype(complex, copy=False)
+        return term, fixed, 4 * _UNIT * float(np.sum(modulus * t))
 
     def front(self, exponent: Array) -> Array:
         """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
@@ -310,16 +303,23 @@ class Line:
     def sums(self, threshold: Array, *kinds: tuple[float, ...]) -> list[Array]:
         """Re sum' of e^(-i t x) phi(t)/den(t), for several sets of poles.
 
-        den is the product of s - pole with s = c + it. The first term counts half. The real part of a product of
-        complex numbers is a sum of two products of reals.
+        den is the product of s - pole with s = c + it. The first term counts half.
         """
-        rows = max(1, _LARGEST_BLOCK // self._side**2)
+        rows = max(1, _LARGEST_BLOCK // self._side)
         if threshold.size > rows:
             some = [self.sums(threshold[start : start + rows], *kinds) for start in range(0, threshold.size, rows)]
             return [np.concatenate(pieces) for pieces in zip(*some, strict=True)]
-        wave = self._wave(threshold)
-        # A row's sum must not depend on how many rows there are, as that of a matrix product does.
-        return [np.add.reduce(wave * self._prepared(poles).term, axis=1) for poles in kinds]
+        waves = np.exp(threshold[:, None] * self._turns)
+        return [self._sum(waves, self._prepared(poles).term) for poles in kinds]
+
+    def _sum(self, waves: NDArray[np.complex128], term: NDArray[np.complex128]) -> Array:
+        """Over the square of nodes: e^(-i t x) at t = (k m + j) h is the product of its values at k m h and at j h.
+
+        One row's sum must not depend on how many rows there are, as that of a matrix product does.
+        """
+        rows = np.einsum("xj,kj->xk", waves[:, self._side :], term)
+        rows *= waves[:, : self._side]
+        return np.asarray(np.add.reduce(rows.real, axis=1))
 
     def error(self, front: Array, steepness: float, threshold: Array, value: Array, poles: tuple[float, ...]) -> Array:
         """A bound on the error of front times a sum, but for aliases; the exponent in the front is this steep.

@@ -138,10 +138,13 @@ class LineProfiles:
         return np.nonzero(~settled)[0]
 
     def _epsilon_by_lines(self, direction: Direction, delta: Array) -> Ends:
-        inner = (delta > 0) & (delta < 1)
-        if inner.all():
+        if delta.min() > 0 and delta.max() < 1:
             lower, upper = self._solve(direction, delta)
+            if lower.all():
+                return Ends(lower, upper)
+            inner = np.ones(delta.size, dtype=bool)
         else:
+            inner = (delta > 0) & (delta < 1)
             lower, upper = np.zeros(delta.size), np.full(delta.size, math.inf)
             upper[delta == 1] = 0.0
             lower[delta == 0] = max(0.0, self._least_unbounded(direction))
@@ -167,6 +170,8 @@ class LineProfiles:
             for rung, here in owners:
                 x, margin[here] = self.integrals.root(kind, rung, sign * eps[here], target[here])
                 eps[here] = np.maximum(sign * x, 0.0)
+            if len(owners) == 1 and owners[0][0].roots[kind].served(sign * eps):
+                break
             before, owners = owners, self.integrals.owners(kind, sign * eps)
             if [rung for rung, _ in before] == [rung for rung, _ in owners]:
                 break  # else a root far from its guess belongs to another line
@@ -181,16 +186,15 @@ class LineProfiles:
     def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
         """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
         dropped, n = self.steps.dropped[kind in UNDER_Q], eps.size
-        room = np.concatenate([-margin, margin])
-        start = np.concatenate([eps, eps])
+        less, more = margin, margin
         for _ in range(MOST_WIDENINGS):
-            tried = np.maximum(start + room, 0.0)
+            tried = np.maximum(np.concatenate([eps - less, eps + more]), 0.0)
             ends = rung.ends(kind, sign * tried)
             below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
             above = ends.upper[n:] + dropped <= delta
             if below.all() and above.all():
                 return Ends(tried[:n], tried[n:])
-            room = np.where(np.concatenate([below, above]), room, 4 * room)
+            less, more = np.where(below, less, 4 * less), np.where(above, more, 4 * more)
         return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))
 
     def _halved(self, direction: Direction, delta: float, lower: float, upper: float) -> tuple[float, float]:

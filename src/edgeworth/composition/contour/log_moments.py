@@ -23,7 +23,7 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 40.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 16.0  # of the nodes, in units of 1/std; every further set reaches twice as far
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 

@@ -36,18 +36,23 @@ class Roots:
     def __init__(self, rung: Rung, kind: Kind, near: float, far: float) -> None:
         self._rung, self._kind = rung, kind
         self._near, self._length = near, (far - near) / _PIECES
+        self._ends = min(near, far), max(near, far)
         self._pieces: dict[int, Inverse] = {}
+
+    def served(self, threshold: Array) -> bool:
+        """Whether all of these lie where no other line does better."""
+        return bool(self._ends[0] <= threshold.min() and threshold.max() <= self._ends[1])
 
     def __call__(self, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
         """Thresholds at which the reading has these logarithms, and the width that its errors leave open around each.
 
         One guess meets the same piece in every company.
         """
-        place = (guess - self._near) / self._length
-        number = np.minimum(np.maximum(place, 0), _PIECES - 1).astype(int)
         z = ndtri_exp(log_target)
-        if number.size == 1:
-            return self._solved(int(number[0]), z, guess, log_target, scale)
+        if guess.size == 1:
+            piece = min(max((float(guess[0]) - self._near) / self._length, 0), _PIECES - 1)
+            return self._solved(int(piece), z, guess, log_target, scale)
+        number = np.minimum(np.maximum((guess - self._near) / self._length, 0), _PIECES - 1).astype(int)
         x, width = np.empty(guess.size), np.empty(guess.size)
         for piece in set(number.tolist()):
             mine = number == piece
@@ -60,9 +65,9 @@ class Roots:
             near = self._near + (number - _OVERLAP) * self._length
             self._pieces[number] = Inverse(self._rung, self._kind, near, near + (1 + 2 * _OVERLAP) * self._length)
         inverse = self._pieces[number]
-        known = (z >= inverse.least) & (z <= inverse.most)
-        if known.all():
+        if inverse.least <= z.min() and z.max() <= inverse.most:
             return inverse(z)
+        known = (z >= inverse.least) & (z <= inverse.most)
         x, width = np.empty(z.size), np.empty(z.size)
         x[known], width[known] = inverse(z[known])
         beyond = ~known
