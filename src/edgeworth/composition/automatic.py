@@ -60,33 +60,39 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
     """
-    steps = sum(n for _, n in total.parts)
-    rows: list[tuple[str, Callable[[], bool], str]] = [
-        ("closed-form", lambda: closed_form.exists(total), "this composition has a formula"),
-        ("fourier", lambda: fourier.applies(total), "losses on one lattice: their Fourier sum gives all digits"),
-        ("residues", lambda: residues.answers_well(total), "Laplace noise: finitely many residues give all digits"),
-        (
-            "residues",
-            lambda: residues.has_few_terms(total) and contour.applies(total),
-            "many equal steps of Laplace noise: residues give all digits of epsilon and delta, the line integral of f",
-        ),
-        ("contour", lambda: contour.answers_well(total), "smooth losses: the line integral gives all digits"),
-        (
-            "lattice",
-            lambda: steps <= _FEW and lattice.applies(total),
-            "few steps, or losses with atoms: two lattice laws enclose the truth",
-        ),
-        (
-            "contour",
-            lambda: contour.applies(total) and contour.prepared(total).usable(),
-            "too many steps for a lattice: the line integral gives what digits it can",
-        ),
-        ("lattice", lambda: lattice.applies(total), "losses with atoms: two lattice laws enclose the truth"),
-    ]
-    for name, holds, reason in rows:
-        if holds():
+    for name, holds, reason in _TABLE:
+        if holds(total):
             return name, reason
     return "recursion", "no formula, no line and no lattice that can be had; the recursion encloses every mechanism"
+
+
+def _many_laplace_steps(total: TotalLoss) -> bool:
+    return residues.has_few_terms(total) and contour.applies(total)
+
+
+def _few_steps(total: TotalLoss) -> bool:
+    return sum(n for _, n in total.parts) <= _FEW and lattice.applies(total)
+
+
+def _has_a_line(total: TotalLoss) -> bool:
+    return contour.applies(total) and contour.prepared(total).usable()
+
+
+#: the rows of the table in `choose`
+_TABLE: list[tuple[str, Callable[[TotalLoss], bool], str]] = [
+    ("closed-form", closed_form.exists, "this composition has a formula"),
+    ("fourier", fourier.applies, "losses on one lattice: their Fourier sum gives all digits"),
+    ("residues", residues.answers_well, "Laplace noise: finitely many residues give all digits"),
+    (
+        "residues",
+        _many_laplace_steps,
+        "many equal steps of Laplace noise: residues give all digits of epsilon and delta, the line integral of f",
+    ),
+    ("contour", contour.answers_well, "smooth losses: the line integral gives all digits"),
+    ("lattice", _few_steps, "few steps, or losses with atoms: two lattice laws enclose the truth"),
+    ("contour", _has_a_line, "too many steps for a lattice: the line integral gives what digits it can"),
+    ("lattice", lattice.applies, "losses with atoms: two lattice laws enclose the truth"),
+]
 
 
 def compose(total: TotalLoss, method: str, degree: int, tolerance: float | None = None) -> ComposedCurve:

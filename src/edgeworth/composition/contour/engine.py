@@ -32,6 +32,7 @@ _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
     "quadrature of the characteristic function": math.exp(-NATS),
     "tail beyond the last node": math.exp(-NATS),
 }
+_CERTIFICATE = Certificate("contour", certified=True, sources=_AIMED_AT, notes=(_NOTE,))
 _FEWEST_STEPS = 3
 _MANY_STEPS = 50
 _SMOOTH = 0.02  # from here on a reading takes well below a second
@@ -139,5 +140,4 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             'method="contour" needs Gaussian noise, three samples of it, or very many steps of Laplace noise; '
             'use method="auto", which falls back on others'
         )
-    certificate = Certificate("contour", certified=True, sources=_AIMED_AT, notes=(_NOTE,))
-    return answered(prepared(total), total, certificate)
+    return answered(prepared(total), total, _CERTIFICATE)

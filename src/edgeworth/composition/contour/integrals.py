@@ -82,6 +82,7 @@ class Integrals:
         self.mean_under_p, self.mean_under_q = self.moments.mean_under_p, self.moments.mean_under_q
         self._near: dict[Side, Array] = {}
         self._built: dict[tuple[Side, int], Rung] = {}
+        self._last: dict[Kind, Rung] = {}
         self._sizes: dict[Kind, tuple[list[int], list[tuple[Side, int]], Array, Array]] = {}
 
     def ladder(self, side: Side) -> Ladder:
@@ -131,13 +132,20 @@ class Integrals:
                 ladder.reach(float((ladder.outward * threshold).max()) * ladder.outward)
 
     def owners(self, kind: Kind, threshold: Array) -> list[tuple[Rung, Any]]:
-        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins."""
+        """The rungs that serve these thresholds, each with the index of its own: the smallest integrand wins.
+
+        Often all of them are served by the rung that was asked last.
+        """
+        last = self._last.get(kind)
+        if last is not None and last.serves(kind, threshold):
+            return [(last, slice(None))]
         self._reach(kind, threshold)
         names, c, log_size = self._integrands(kind)
         size = log_size + (_SHAPES[kind].pole - c) * threshold
         nearest = size.argmin(axis=0).tolist()
         if len(set(nearest)) == 1 and self._rung(*names[nearest[0]]).line is not None:
-            return [(self._rung(*names[nearest[0]]), slice(None))]
+            self._last[kind] = self._rung(*names[nearest[0]])
+            return [(self._last[kind], slice(None))]
         best = self._living(names, size)
         return [(self._rung(*names[number]), best == number) for number in sorted(set(best.tolist()))]
 
@@ -247,6 +255,10 @@ class Rung:
         error = self.line.error(front, abs(self.c - shape.pole), t, value, shape.poles)
         lower = np.maximum(value - error - aliases, 0.0)
         return Ends(np.minimum(lower, ceiling), np.minimum(value + error, ceiling))
+
+    def serves(self, kind: Kind, t: Array) -> bool:
+        """Whether these thresholds are known to be served best by this rung: where it has roots, they say so."""
+        return kind in self.roots and self.roots[kind].served(t)
 
     def outward(self, kind: Kind) -> float:
         """Which way the kind falls."""

@@ -34,7 +34,7 @@ _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
 _SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
 _MOST_RUNGS = 400
-_POINTS = 16  # between neighbouring rungs
+_PART = np.arange(16) / 16  # of the way from one rung to the next
 
 
 class Ladder:
@@ -84,11 +84,12 @@ class Ladder:
             greatest = 1 - _CLOSEST * self._moments.width
         tilts: list[float] = []
         while len(tilts) < _AT_A_TIME:
-            distance = {"left": -c, "middle": min(c, 1 - c), "right": c - 1}[self.side]
+            distance = c - 1 if self.side == "right" else -c if self.side == "left" else min(c, 1 - c)
             ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
-            longest = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
-            shorter = 1 / (math.sqrt(_grown(variance, growth * longest)) / _APART + 1 / (ratio * distance))
-            step = max(shorter, min(longest, 0.5 / max(growth, 1e-300)))
+            step = longest = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            if growth:
+                shorter = 1 / (math.sqrt(_grown(variance, growth * longest)) / _APART + 1 / (ratio * distance))
+                step = max(shorter, min(longest, 0.5 / growth))
             c, variance = c + self.outward * step, _grown(variance, growth * step)
             if not least < c < greatest:
                 break
@@ -201,8 +202,7 @@ def _grown(variance: float, nats: float) -> float:
 
 def joined(x: Array, y: Array, slope: Array) -> tuple[Array, Array]:
     """Points on the cubics through (x, y) with these slopes, close enough to be joined by lines."""
-    part = np.arange(_POINTS) / _POINTS
-    length, rise = np.diff(x)[:, None], np.diff(y)[:, None]
-    start, end = slope[:-1, None] * length, slope[1:, None] * length
-    cubic = y[:-1, None] + part * (start + part * (3 * rise - 2 * start - end + part * (start + end - 2 * rise)))
-    return np.append(x[:-1, None] + part * length, x[-1]), np.append(cubic, y[-1])
+    length, rise = (x[1:] - x[:-1])[:, None], (y[1:] - y[:-1])[:, None]
+    start, end = slope[:-1, None] * length - rise, slope[1:, None] * length - rise  # of what is left of a line
+    cubic = y[:-1, None] + _PART * (rise + (1 - _PART) * (start - _PART * (start + end)))
+    return np.append(x[:-1, None] + _PART * length, x[-1]), np.append(cubic, y[-1])

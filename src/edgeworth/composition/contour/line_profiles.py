@@ -165,21 +165,30 @@ class LineProfiles:
         """The root along one line, then ends that are verified by the ends of delta."""
         kind, sign, target = _PROFILES[direction][0], sign_of(direction), np.log(delta)
         eps = np.maximum(self.integrals.ladder("right" if direction == "forward" else "left").threshold(target), 0.0)
-        margin, owners = np.empty(delta.size), self.integrals.owners(kind, sign * eps)
+        owners = self.integrals.owners(kind, sign * eps)
+        if len(owners) == 1:
+            rung = owners[0][0]
+            x, margin = self.integrals.root(kind, rung, sign * eps, target)
+            if rung.serves(kind, x):
+                lower, upper = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
+                return self._improved(direction, delta, lower, upper)
+        margin = np.empty(delta.size)
         for _ in range(_MOST_MOVES):
             for rung, here in owners:
                 x, margin[here] = self.integrals.root(kind, rung, sign * eps[here], target[here])
                 eps[here] = np.maximum(sign * x, 0.0)
-            if len(owners) == 1 and owners[0][0].roots[kind].served(sign * eps):
-                break
             before, owners = owners, self.integrals.owners(kind, sign * eps)
             if [rung for rung, _ in before] == [rung for rung, _ in owners]:
                 break  # else a root far from its guess belongs to another line
         lower, upper = np.empty(delta.size), np.empty(delta.size)
         for rung, here in owners:
             lower[here], upper[here] = self._verified(rung, kind, sign, delta[here], eps[here], margin[here])
-        (poor,) = np.nonzero(~(upper - lower <= _POOR * upper))
-        for one in poor.tolist():
+        return self._improved(direction, delta, lower, upper)
+
+    def _improved(self, direction: Direction, delta: Array, lower: Array, upper: Array) -> Ends:
+        """The same, by halving where the ends are far apart."""
+        narrow = upper - lower <= _POOR * upper
+        for one in np.nonzero(~narrow)[0].tolist() if not narrow.all() else []:
             lower[one], upper[one] = self._halved(direction, float(delta[one]), float(lower[one]), float(upper[one]))
         return Ends(lower, upper)
 

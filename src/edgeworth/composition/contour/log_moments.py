@@ -23,7 +23,7 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 16.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
@@ -102,10 +102,10 @@ class LogMoments:
         weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
         whole = np.add.reduceat(weight, nodes.start)
         for frequency in (normal, 2 * normal, 4 * normal):
-            waves = np.add.reduceat(weight * np.exp(1j * frequency * nodes.loss), nodes.start)
-            with np.errstate(divide="ignore"):
-                log_size = np.log(np.abs(waves) / whole) @ self._count - 0.5 * self._gaussian * frequency**2
-            if log_size < -_DEEP * nats:
+            wave = np.exp((1j * frequency) * nodes.loss)
+            wave *= weight
+            size = np.maximum(np.abs(np.add.reduceat(wave, nodes.start)) / whole, 1e-300)
+            if np.log(size) @ self._count - 0.5 * self._gaussian * frequency**2 < -_DEEP * nats:
                 return frequency
         return normal
 

@@ -22,9 +22,8 @@ __all__ = ["Roots"]
 
 _POINTS = 33
 _CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
-_ROUGH = 1e-7  # of the length of a piece: what the polynomial through every second point may miss
-_PIECES = 2
-_OVERLAP = 0.2  # of the length of a piece: a root may lie beyond its guess
+_ROUGH = 1e-7  # of its length: what the polynomial through every second point may miss
+_OVERLAP = 0.1  # of its length: a root may lie beyond its guess
 _MOST_STEPS = 30
 _ARRIVED = 1e-9  # standard deviations: each step squares the error, so that the next one would be below an ulp
 _ROOM = 2.0  # times what the errors of the line leave open
@@ -35,9 +34,9 @@ class Roots:
 
     def __init__(self, rung: Rung, kind: Kind, near: float, far: float) -> None:
         self._rung, self._kind = rung, kind
-        self._near, self._length = near, (far - near) / _PIECES
         self._ends = min(near, far), max(near, far)
-        self._pieces: dict[int, Inverse] = {}
+        room = _OVERLAP * (far - near)
+        self._inverse = Inverse(rung, kind, near - room, far + room)
 
     def served(self, threshold: Array) -> bool:
         """Whether all of these lie where no other line does better."""
@@ -46,25 +45,9 @@ class Roots:
     def __call__(self, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
         """Thresholds at which the reading has these logarithms, and the width that its errors leave open around each.
 
-        One guess meets the same piece in every company.
+        By interpolation, or by Newton's method beyond its ends.
         """
-        z = ndtri_exp(log_target)
-        if guess.size == 1:
-            piece = min(max((float(guess[0]) - self._near) / self._length, 0), _PIECES - 1)
-            return self._solved(int(piece), z, guess, log_target, scale)
-        number = np.minimum(np.maximum((guess - self._near) / self._length, 0), _PIECES - 1).astype(int)
-        x, width = np.empty(guess.size), np.empty(guess.size)
-        for piece in set(number.tolist()):
-            mine = number == piece
-            x[mine], width[mine] = self._solved(piece, z[mine], guess[mine], log_target[mine], scale)
-        return x, width
-
-    def _solved(self, number: int, z: Array, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
-        """By interpolation on one piece, or by Newton's method beyond its ends."""
-        if number not in self._pieces:
-            near = self._near + (number - _OVERLAP) * self._length
-            self._pieces[number] = Inverse(self._rung, self._kind, near, near + (1 + 2 * _OVERLAP) * self._length)
-        inverse = self._pieces[number]
+        z, inverse = ndtri_exp(log_target), self._inverse
         if inverse.least <= z.min() and z.max() <= inverse.most:
             return inverse(z)
         known = (z >= inverse.least) & (z <= inverse.most)

@@ -334,14 +334,14 @@ def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, w
     exponent = (c * step.loss(every) + step.log_density(every)).reshape(x.shape)
     rise = frequency * np.minimum(theta[:, None], np.tan(theta)[:, None] * step.posterior(x[:, 1:]))
     # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
-    top = np.max(exponent, axis=1, keepdims=True)
+    top = exponent.max(axis=1, keepdims=True)
     above = np.maximum(exponent[:, 1:], exponent[:, :-1]) - top + rise
-    most = np.max(above, axis=1)
+    most = above.max(axis=1)
     # Exponents that underflow are slow: above they are raised, below left out.
-    log_above = most + np.log(np.sum(np.exp(np.maximum(above - most[:, None], -700.0)), axis=1))
+    log_above = most + np.log(np.exp(np.maximum(above - most[:, None], -700.0)).sum(axis=1))
     below = np.minimum(exponent[:, 1:], exponent[:, :-1]) - top
     with np.errstate(divide="ignore"):  # too coarse a grid sees nothing, and says inf
-        log_below = np.log(np.sum(np.exp(below, where=below > -700.0, out=np.zeros_like(below)), axis=1))
+        log_below = np.log(np.exp(below, where=below > -700.0, out=np.zeros(below.shape)).sum(axis=1))
     bend = gap * gap * step.bend(c) / 4
     turned = -max(0.0, -c) * np.log(np.cos(theta / 2))
     return np.asarray(step.strip_factor * y * y / 2 + turned + log_above - log_below + bend)
