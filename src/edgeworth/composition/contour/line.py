@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "Line"]
 
 _UNIT = 2.0**-53
-_LADDER = np.array([1.15, 1.35, 1.6, 2.0, 2.6, 3.5])  # where |phi|^n may be far enough, in units of the first guess
+_LADDER = np.array([1.0, 1.15, 1.35, 1.6, 2.1])  # where |phi|^n may be far enough, in units of the first guess
 _NEXT_GUESS = 2.0
 _MANY_NODES, _MOST_NODES = 4_000, 500_000
 _MOST_WINDOWED = 40_000  # the same where jumps are dropped or sorted: other lines will do as well

@@ -35,7 +35,7 @@ _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse")
 #: kinds that count outcomes under Q; the others count them under P
 UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
 _MOST_MOVES = 5
-_POOR = 1e-7  # a relative width at which halving is tried
+_POOR, _GOOD = 3e-10, 1e-12  # relative widths at which halving is tried, and at which it ends
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
 _NEAR = 6.0  # standard deviations
@@ -222,7 +222,7 @@ class LineProfiles:
             proved = tried
         open_low, open_high = lower, high  # the upper end falls, the lower one rises
         for _ in range(_MOST_HALVINGS):
-            if high - lower <= _POOR * high or math.isinf(high):
+            if high - lower <= _GOOD * high or math.isinf(high):
                 break
             tried = 0.5 * (lower + open_high)
             if ends(tried)[0] >= delta:
