@@ -165,14 +165,14 @@ class Line:
         along = self._product(t, parts, values)
         between = self._between(t, parts, values, guess)
         number = _first_negligible(along.log_bound, between)
-        near = Segments([], [], [])
+        near, apart = Segments([], [], []), last < far.t[0]
         if number < t.size - 1:
             near = Segments([float(t[number])], [last], [float(between[number:].max())])
-        elif last == far.t[0]:
+        elif not apart:
             far.t[0] = t[-1]  # the bounds hold beyond it as well
         elif not along.log_bound[-1] < -NATS:
             return None
-        if last < far.t[0]:
+        if apart:
             try:
                 more = sampled(last, float(far.t[0]), parts, variance, ALLOWED - NATS)
             except TooLarge:  # too many samples

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Roots"]
 
-_POINTS = 33
+_POINTS = 41
 _CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
 _ROUGH = 1e-7  # of its length: what the polynomial through every second point may miss
 _OVERLAP = 0.1  # of its length: a root may lie beyond its guess
+_OF_OTHERS, _OF_ROUGH = 0.02, 1e-5  # of the largest error of a point, and of the rough polynomial: what a root may miss
 _MOST_STEPS = 30
 _ARRIVED = 1e-9  # standard deviations: each step squares the error, so that the next one would be below an ulp
 _ROOM = 2.0  # times what the errors of the line leave open
@@ -49,13 +50,23 @@ class Roots:
         """
         z, inverse = ndtri_exp(log_target), self._inverse
         if inverse.least <= z.min() and z.max() <= inverse.most:
-            return inverse(z)
+            return self._interpolated(z, log_target)
         known = (z >= inverse.least) & (z <= inverse.most)
         x, width = np.empty(z.size), np.empty(z.size)
-        x[known], width[known] = inverse(z[known])
+        if known.any():
+            x[known], width[known] = self._interpolated(z[known], log_target[known])
         beyond = ~known
         x[beyond], width[beyond] = _newton(self._rung, self._kind, guess[beyond], log_target[beyond], scale)
         return x, np.where(np.isfinite(width) & (width > 0), width, 1e-9 * scale)
+
+    def _interpolated(self, z: Array, log_target: Array) -> tuple[Array, Array]:
+        """By the polynomial; where its other points may have spoilt more digits than are open here, a step corrects."""
+        x, width = self._inverse(z)
+        spoilt = width < self._inverse.noise
+        if spoilt.any():
+            value, slope = self._rung.value_and_slope(self._kind, x[spoilt])
+            x[spoilt] += (log_target[spoilt] - np.log(value)) / slope
+        return x, width
 
 
 class Inverse:
@@ -72,7 +83,9 @@ class Inverse:
         self._x, self._z, self._open = x[order], z[order], open_[order]
         self._weight = _weights(self._z)
         good = (self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all()
-        good = good and self._rough_error() < _ROUGH * abs(far - near)
+        rough = self._rough_error() if good else math.inf
+        self.noise = max(_OF_OTHERS * float(open_.max()), _OF_ROUGH * rough)
+        good = good and rough < _ROUGH * abs(far - near)
         self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
 
     def _rough_error(self) -> float:
