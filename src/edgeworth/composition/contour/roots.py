@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Roots"]
 
-_POINTS = 41
+_POINTS = 33
 _CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
 _ROUGH = 1e-7  # of its length: what the polynomial through every second point may miss
 _OVERLAP = 0.1  # of its length: a root may lie beyond its guess
@@ -60,9 +60,9 @@ class Roots:
         return x, np.where(np.isfinite(width) & (width > 0), width, 1e-9 * scale)
 
     def _interpolated(self, z: Array, log_target: Array) -> tuple[Array, Array]:
-        """By the polynomial; where its other points may have spoilt more digits than are open here, a step corrects."""
-        x, width = self._inverse(z)
-        spoilt = width < self._inverse.noise
+        """By the polynomial; where it may have spoilt more digits than are open, a step corrects."""
+        x, width, noise = self._inverse(z)
+        spoilt = width < noise
         if spoilt.any():
             value, slope = self._rung.value_and_slope(self._kind, x[spoilt])
             x[spoilt] += (log_target[spoilt] - np.log(value)) / slope
@@ -84,6 +84,7 @@ class Inverse:
         self._weight = _weights(self._z)
         good = (self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all()
         rough = self._rough_error() if good else math.inf
+        self._ulps = 2.0**-52 * max(abs(near), abs(far))
         self.noise = max(_OF_OTHERS * float(open_.max()), _OF_ROUGH * rough)
         good = good and rough < _ROUGH * abs(far - near)
         self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
@@ -91,16 +92,19 @@ class Inverse:
     def _rough_error(self) -> float:
         """That of the polynomial through every second point: the error of all of them is about its square."""
         z, x = self._z, self._x
-        found = _interpolated(z[1::2], z[::2], x[::2], _weights(z[::2]))
+        found, _ = _interpolated(z[1::2], z[::2], x[::2], _weights(z[::2]))
         return float(np.abs(found - x[1::2]).max())
 
-    def __call__(self, z: Array) -> tuple[Array, Array]:
-        """The threshold, and how far around it the errors of the line leave open."""
-        x = _interpolated(z, self._z, self._x, self._weight)
+    def __call__(self, z: Array) -> tuple[Array, Array, Array]:
+        """The threshold, how far around it the errors of the line leave open, and what interpolation may add.
+
+        Errors of the points, of some ulps at least, grow by the Lebesgue function: large where points are uneven in z.
+        """
+        x, growth = _interpolated(z, self._z, self._x, self._weight)
         met = np.isnan(x)  # at a point the formula is 0/0
         if met.any():
-            x[met] = np.interp(z[met], self._z, self._x)
-        return x, np.interp(z, self._z, self._open)
+            x[met], growth[met] = np.interp(z[met], self._z, self._x), 1.0
+        return x, np.interp(z, self._z, self._open), self.noise + self._ulps * growth
 
 
 def _weights(z: Array) -> Array:
@@ -111,11 +115,12 @@ def _weights(z: Array) -> Array:
         return np.asarray(1 / np.multiply.reduce(apart, axis=1))
 
 
-def _interpolated(at: Array, z: Array, x: Array, weight: Array) -> Array:
-    """The polynomial through (z, x), by the barycentric formula; nan at the points themselves."""
+def _interpolated(at: Array, z: Array, x: Array, weight: Array) -> tuple[Array, Array]:
+    """The polynomial through (z, x), by the barycentric formula, and the Lebesgue function; nan at the points."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = weight / (at[:, None] - z)
-        return np.asarray(np.add.reduce(share * x, axis=1) / np.add.reduce(share, axis=1))
+        whole = np.add.reduce(share, axis=1)
+        return np.add.reduce(share * x, axis=1) / whole, np.add.reduce(np.abs(share), axis=1) / np.abs(whole)
 
 
 def _open(rung: Rung, kind: Kind, x: Array, value: Array, slope: Array) -> Array:
