@@ -25,10 +25,18 @@ from edgeworth.composition.lattice.shares import (
     gaussian_error,
     gaussian_shares,
     laplace_shares,
+    replaced_gaussian_shares,
     sampled_gaussian_shares,
 )
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import (
+    GaussianLoss,
+    LaplaceLoss,
+    PrivacyLoss,
+    ReplacedGaussianLoss,
+    ReplacedLoss,
+    SampledLoss,
+)
 
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
@@ -184,11 +192,31 @@ def _(loss: ReplacedLoss, h: float, reach: tuple[float, float]) -> Cells:
         left, right, ends, _ = _with_atoms(left, right, h, 0, 0.0, [(place, mass)])
     below, above, alternative_below, _ = (float(side[0]) for side in base.distribution(np.zeros(1)))
     error += 8 * _UNIT / max(loss.at_zero, 1e-300) * (below + alternative_below + above)
-    loss_at = h * number
-    centre = math.log(loss.at_zero) if loss.at_zero > 0 else -math.inf
+    ends[0] = math.log(loss.at_zero) if loss.at_zero > 0 else -math.inf
+    return _mirrored(loss, h, lasts, (left, right), ends, error)
+
+
+@cells.register
+def _(loss: ReplacedGaussianLoss, h: float, reach: tuple[float, float]) -> Cells:
+    """The right half by two sums of shares; the left half is its mirror image."""
+    _check_mu(loss.mu)
+    lasts = [_numbers(0.0, math.inf, 0.0, h, (0.0, max(end, 0.0)))[1] for end in (-reach[0], reach[1])]
+    left, right, error = replaced_gaussian_shares(loss, h, max(lasts))
+    return _mirrored(loss, h, lasts, (left, right), np.full(max(lasts) + 1, -np.inf), error)
+
+
+def _mirrored(
+    loss: PrivacyLoss, h: float, lasts: list[int], shares: tuple[Array, Array], ends: Array, error: float
+) -> Cells:
+    """Both halves of a symmetric law, of which P[L = -l] = e^l P[L = l], from the right one.
+
+    `lasts` are the numbers of cells on the left and on the right, `ends` the atoms on the points from 0 on.
+    """
+    (left, right), last = shares, max(lasts)
+    loss_at = h * np.arange(last + 1)
     log_left = np.concatenate([(right + loss_at[1:])[::-1], left])
     log_right = np.concatenate([(left + loss_at[:-1])[::-1], right])
-    atoms = np.concatenate([(ends[1:] + loss_at[1:])[::-1], [centre], ends[1:]])
+    atoms = np.concatenate([(ends[1:] + loss_at[1:])[::-1], ends])
     beyond = outside(loss, -h * lasts[0], h * lasts[1])
     kept, points = slice(last - lasts[0], last + lasts[1]), slice(last - lasts[0], last + lasts[1] + 1)
     slack = 8 * _UNIT * h * last

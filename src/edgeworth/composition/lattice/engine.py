@@ -17,7 +17,7 @@ from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
@@ -39,7 +39,8 @@ def _known(loss: PrivacyLoss) -> bool:
     if loss.lattice is not None or loss.is_atomic:
         return True
     base = loss.base if isinstance(loss, SampledLoss | ReplacedLoss) else loss
-    return isinstance(base, LaplaceLoss) or (isinstance(base, GaussianLoss) and base.mu <= _LARGEST_MU)
+    normal = isinstance(base, GaussianLoss | ReplacedGaussianLoss) and base.mu <= _LARGEST_MU
+    return isinstance(base, LaplaceLoss) or normal
 
 
 @lru_cache(maxsize=4)

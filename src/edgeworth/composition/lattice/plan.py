@@ -16,7 +16,7 @@ from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.lattice.work import charge
 from edgeworth.errors import ComputationFailed
-from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 from edgeworth.losses.sampled import sampled_loss
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
     if isinstance(loss, GaussianLoss):
         far = _FARTHEST * loss.mu + loss.mu**2 / 2
         return max(-far, -_LARGEST_LOSS), min(far, _LARGEST_LOSS)
+    if isinstance(loss, ReplacedGaussianLoss):
+        top = min(float(loss.at(np.array([_FARTHEST + loss.shift]))[0]), _LARGEST_LOSS)
+        return -top, top
     if isinstance(loss, SampledLoss | ReplacedLoss) and isinstance(loss.base, GaussianLoss):
         far = _FARTHEST * loss.base.mu + loss.base.mu**2 / 2
         top = min(float(sampled_loss(np.array([far]), loss.rate)[0]), _LARGEST_LOSS)
