@@ -33,7 +33,7 @@ class ReplacedGaussianTradeOff(TradeOff):
     A record that is replaced moves the mean of the noise by mu = 2a, one that is left out by a; 0 < rate < 1.
 
     >>> round(ReplacedGaussianTradeOff(2.0, rate=0.1)(0.05), 12)
-    0.91353544501
+    0.922973121089
     """
 
     mu: float

@@ -101,9 +101,7 @@ class PoissonSampled(_Sample):
         adjacency = cast("Adjacency", validation.choice(ADJACENCIES, adjacency=self.adjacency))
         clipped = validation.flag(clipped=self.clipped)
         if clipped and adjacency != "replace":
-            raise InvalidArgument(
-                'clipped=True is about a record that is replaced; give it with adjacency="replace" alone'
-            )
+            raise InvalidArgument('clipped=True is about a replaced record; give it with adjacency="replace" alone')
         object.__setattr__(self, "rate", rate)
         given: dict[str, object] = {"rate": rate, "adjacency": adjacency, "clipped": clipped}
         named = {name: value for name, value in given.items() if value != self.unwritten.get(name)}
