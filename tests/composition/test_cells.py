@@ -21,6 +21,7 @@ LOSSES = {
     "faint sample": (ew.PoissonSampled(ew.Gaussian(50.0), 0.2), 1e-4, (-9.0, 0.1)),
     "sampled laplace": (ew.PoissonSampled(ew.Laplace(0.5), 0.1), 1e-3, (-9.0, 9.0)),
     "replaced": (ew.PoissonSampled(ew.Gaussian(1.0), 0.1, adjacency="replace"), 1e-3, (-4.0, 5.0)),
+    "replaced laplace": (ew.PoissonSampled(ew.Laplace(0.25), 0.3, adjacency="replace"), 1e-3, (-4.0, 5.0)),
     "clipped": (ew.PoissonSampled(ew.Gaussian(0.5), 0.1, adjacency="replace", clipped=True), 1e-3, (-4.0, 5.0)),
     "response": (ew.RandomizedResponse(0.3), 0.6 / 64, (-9.0, 9.0)),
     "response off the points": (ew.RandomizedResponse(0.3), 0.0071, (-9.0, 9.0)),
@@ -46,6 +47,22 @@ def test_mass_and_mean_are_kept(name):
     null, alternative = totals(cells(privacy_loss(mechanism), h, reach))
     assert null == pytest.approx(1.0, rel=2e-14, abs=0)
     assert alternative == pytest.approx(1.0, rel=2e-14, abs=0)
+
+
+@pytest.mark.parametrize("name", ["replaced", "clipped", "replaced laplace"])
+@pytest.mark.parametrize("reach", [(0.5, 0.6), (-0.6, -0.5), (-0.3, 0.0), (0.0, 0.3), (-0.2, 0.5), (3.0, 3.001)])
+def test_a_range_on_one_side_has_the_cells_of_the_whole_and_no_others(name, reach):
+    loss = privacy_loss(LOSSES[name][0])
+    some, whole = cells(loss, 1e-3, reach), cells(loss, 1e-3, (-4.0, 4.0))
+    assert some.log_left.size <= 1e3 * (reach[1] - reach[0]) + 3
+    at = some.first - whole.first
+    kept = slice(at, at + some.log_left.size)
+    assert some.log_left == pytest.approx(whole.log_left[kept], abs=1e-11)
+    assert some.log_right == pytest.approx(whole.log_right[kept], abs=1e-11)
+    assert np.array_equal(some.log_atoms, whole.log_atoms[at : at + some.log_atoms.size])
+    null, alternative = totals(some)
+    assert null == pytest.approx(1.0, rel=1e-11, abs=0)
+    assert alternative == pytest.approx(1.0, rel=1e-11, abs=0)
 
 
 @given(

@@ -77,7 +77,7 @@ class ReplacedGaussianLoss(PrivacyLoss):
         null = 1 - p + p * np.exp(-a * y - a * a / 2)
         near = np.log1p(p * np.exp(np.minimum(rise, _LARGEST_EXPONENT)) * -np.expm1(-2 * a * y) / null)
         large = np.maximum(rise, _LARGEST_EXPONENT)
-        far = large + math.log(p) + np.log1p((1 - p) / p * np.exp(-large)) - np.log(null)
+        far = large + math.log(p) + np.log1p((1 - p) * np.exp(-large - math.log(p))) - np.log(null)
         return np.asarray(np.copysign(np.where(rise <= _LARGEST_EXPONENT, near, far), x))
 
     def slope(self, x: Array) -> Array:
@@ -87,7 +87,8 @@ class ReplacedGaussianLoss(PrivacyLoss):
     def share(self, x: Array) -> Array:
         """r(x) = p e^(ax - a^2/2)/N(x), the share of the shifted law in Q."""
         a = self.shift
-        odds = (1 - self.rate) / self.rate * np.exp(np.clip(a * a / 2 - a * x, -_FAR, 2 * _FAR))
+        with np.errstate(over="ignore"):  # odds of inf are a share of 0
+            odds = min((1 - self.rate) / self.rate, 1e300) * np.exp(np.clip(a * a / 2 - a * x, -_FAR, 2 * _FAR))
         return np.asarray(1.0 / (1.0 + odds))
 
     def turn(self, loss: Array) -> Array:

@@ -60,8 +60,9 @@ def applies(total: TotalLoss) -> bool:
         return False
     if any(isinstance(loss, GaussianLoss) and 0 < loss.mu < math.inf for loss, _ in total.parts):
         return True
-    smooth = sum(n for _, n in sampled) + _clipped(total)
-    return smooth >= _FEWEST_STEPS or _density_nats(total) >= _ENOUGH_DENSITY
+    if sum(n for _, n in sampled) >= _FEWEST_STEPS or _clipped(total) >= _FEWEST_STEPS:
+        return True
+    return _density_nats(total) >= _ENOUGH_DENSITY
 
 
 def _clipped(total: TotalLoss) -> int:
@@ -130,11 +131,10 @@ def answers_well(total: TotalLoss) -> bool:
     if any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts):
         clear = _smoothness(total) > _SMOOTH / 2 and all(0 < _mu(loss) < _SMALL_MU for loss, _ in total.parts)
         return clear or prepared(total).usable()
-    if _clipped(total) >= _FEWEST_STEPS:
-        return prepared(total).usable()
     if _smoothness(total) > _SMOOTH or _enough_samples(total) or _few_samples(total):
         return True
-    return _density_nats(total) >= _ENOUGH_DENSITY and prepared(total).usable()
+    dense = _clipped(total) >= _FEWEST_STEPS or _density_nats(total) >= _ENOUGH_DENSITY
+    return dense and prepared(total).usable()
 
 
 @lru_cache(maxsize=8)

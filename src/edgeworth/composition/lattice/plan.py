@@ -36,6 +36,7 @@ _NATS = 44.0  # the tilted mass outside the window, and that of a step outside i
 _FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
 _MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
 _NEAREST = 0.5  # a tilt to its pole: the kernel is e^-27 then within a window that a million points can fill
+_LEAST_VARIANCE = 1e-300
 _STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
 _REST = 1e-10  # of the reading: what the range of one step may cost
 _SHORTEST = 1e-3  # standard deviations of the sum, of the range of a step
@@ -148,7 +149,7 @@ def _back(parts: Parts, t: Array, *, right: bool) -> Array:
     least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
     moments = [loss.cumulants(2) for loss, _ in parts]
     variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
-    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(variance)
+    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(max(variance, _LEAST_VARIANCE))
     limit = min((-loss.steepest[0] if right else loss.steepest[1] - 1) for loss, _ in parts)
     steep = np.minimum(steep, limit)
     tilts = -steep if right else 1 + steep

@@ -43,13 +43,13 @@ def sampled_gaussian_shares(edge: Array, gap: Array, mu: float, p: float) -> tup
     return gaussian_shares(x[:-1], length, mu, right=x[1:])
 
 
-def replaced_gaussian_shares(loss: ReplacedGaussianLoss, h: float, last: int) -> tuple[Array, Array, float]:
-    """Logarithms of both shares of the cells [k h, (k+1) h] for 0 <= k < last, and their relative error.
+def replaced_gaussian_shares(loss: ReplacedGaussianLoss, h: float, first: int, last: int) -> tuple[Array, Array, float]:
+    """Logarithms of both shares of the cells [k h, (k+1) h] for 0 <= first <= k < last, and their relative error.
 
     With N - e^g D = p e^(-a^2/2) (e^(ax) - e^(a x_g)) (1 + e^(g - a x - a x_g)) both shares are those of Gaussian noise
     with mu = a, about x and, as phi(x) e^(-ax) = e^(a^2/2) phi(x + a), about x + a.
     """
-    a, g = loss.shift, np.asarray(h * np.arange(last + 1), dtype=np.float64)
+    a, g = loss.shift, np.asarray(h * np.arange(first, last + 1), dtype=np.float64)
     turn = loss.turn(g)
     x = (0.5 * g + turn) / a
     length = _lengths(loss, h, g)
