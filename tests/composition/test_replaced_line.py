@@ -179,3 +179,13 @@ def test_lines_spoilt_by_jumps_are_left_to_the_lattice():
     assert not contour.applies(TotalLoss.of(run))
     found = ew.account(run).epsilon(delta=1e-7)
     assert found.upper - found.lower < 2e-5 * found.upper
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-20])
+def test_tiny_rates_are_enclosed_without_a_lattice(rate):
+    total = TotalLoss.of(ew.PoissonSampled(ew.Gaussian(0.5), rate, "replace", clipped=True) ** 5)
+    assert not lattice.applies(total)
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(0.5), rate, "replace", clipped=True) ** 5)
+    assert account.epsilon(delta=1e-5).upper == 0
+    assert account.delta(epsilon=0.1).lower <= 5 * rate
+    assert account.tradeoff(0.3).lower > 0.7 - 1e-9
