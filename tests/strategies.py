@@ -50,6 +50,7 @@ def mechanisms(*, max_leaves=10, adjacency="add-remove"):
             st.builds(em.PoissonSampled, inner, rates, st.just(adjacency)),
         ]
         if adjacency == "replace":
+            kinds.append(st.builds(em.PoissonSampled, inner, rates, st.just(adjacency), clipped=st.booleans()))
             kinds.append(st.builds(lambda m, batch: em.SampledWithoutReplacement(m, *batch), inner, batches))
         return st.one_of(kinds)
 

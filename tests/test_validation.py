@@ -111,3 +111,10 @@ def test_one_argument_by_name(validator):
         validator(1)
     with pytest.raises(ValueError, match=r"too many values to unpack"):
         validator(a=1, b=2)
+
+
+def test_a_flag_is_true_or_false_and_nothing_else():
+    assert validation.flag(clipped=np.True_) is True
+    assert validation.flag(clipped=False) is False
+    with pytest.raises(InvalidArgument, match=r"^clipped='yes' is neither True nor False; give one of them$"):
+        validation.flag(clipped="yes")

@@ -77,6 +77,14 @@ def count(**argument: Any) -> int:
     return whole
 
 
+def flag(**argument: Any) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    ((name, value),) = argument.items()
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidArgument(f"{name}={value!r} is neither True nor False; give one of them")
+    return bool(value)
+
+
 def choice(options: Iterable[str], **argument: Any) -> str:
     """One of the listed words."""
     ((name, value),) = argument.items()

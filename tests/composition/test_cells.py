@@ -21,6 +21,8 @@ LOSSES = {
     "faint sample": (ew.PoissonSampled(ew.Gaussian(50.0), 0.2), 1e-4, (-9.0, 0.1)),
     "sampled laplace": (ew.PoissonSampled(ew.Laplace(0.5), 0.1), 1e-3, (-9.0, 9.0)),
     "replaced": (ew.PoissonSampled(ew.Gaussian(1.0), 0.1, adjacency="replace"), 1e-3, (-4.0, 5.0)),
+    "replaced laplace": (ew.PoissonSampled(ew.Laplace(0.25), 0.3, adjacency="replace"), 1e-3, (-4.0, 5.0)),
+    "clipped": (ew.PoissonSampled(ew.Gaussian(0.5), 0.1, adjacency="replace", clipped=True), 1e-3, (-4.0, 5.0)),
     "response": (ew.RandomizedResponse(0.3), 0.6 / 64, (-9.0, 9.0)),
     "response off the points": (ew.RandomizedResponse(0.3), 0.0071, (-9.0, 9.0)),
     "discrete": (ew.DiscreteGaussian(scale=3.0, sensitivity=2), 2 / 9, (-9.0, 9.0)),
@@ -45,6 +47,22 @@ def test_mass_and_mean_are_kept(name):
     null, alternative = totals(cells(privacy_loss(mechanism), h, reach))
     assert null == pytest.approx(1.0, rel=2e-14, abs=0)
     assert alternative == pytest.approx(1.0, rel=2e-14, abs=0)
+
+
+@pytest.mark.parametrize("name", ["replaced", "clipped", "replaced laplace"])
+@pytest.mark.parametrize("reach", [(0.5, 0.6), (-0.6, -0.5), (-0.3, 0.0), (0.0, 0.3), (-0.2, 0.5), (3.0, 3.001)])
+def test_a_range_on_one_side_has_the_cells_of_the_whole_and_no_others(name, reach):
+    loss = privacy_loss(LOSSES[name][0])
+    some, whole = cells(loss, 1e-3, reach), cells(loss, 1e-3, (-4.0, 4.0))
+    assert some.log_left.size <= 1e3 * (reach[1] - reach[0]) + 3
+    at = some.first - whole.first
+    kept = slice(at, at + some.log_left.size)
+    assert some.log_left == pytest.approx(whole.log_left[kept], abs=1e-11)
+    assert some.log_right == pytest.approx(whole.log_right[kept], abs=1e-11)
+    assert np.array_equal(some.log_atoms, whole.log_atoms[at : at + some.log_atoms.size])
+    null, alternative = totals(some)
+    assert null == pytest.approx(1.0, rel=1e-11, abs=0)
+    assert alternative == pytest.approx(1.0, rel=1e-11, abs=0)
 
 
 @given(
@@ -74,6 +92,36 @@ def test_shares_of_a_sample_to_many_digits(sigma, rate, h):
             right = (alternative - low * null) / (high - low)
             for computed, exact in ((made.log_right[k], right), (made.log_left[k], null - right)):
                 # a logarithm of -8000 has an ulp of 1e-12; masses that small count for nothing
+                assert computed == pytest.approx(float(mpmath.log(exact)), abs=made.error + 4e-16 * abs(computed))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "h"), [(0.5, 0.1, 1e-3), (0.3, 1e-4, 1e-6), (10.0, 0.3, 1e-4), (1.0, 0.9, 0.05), (0.05, 0.2, 1.0)]
+)
+def test_shares_of_a_clipped_record_to_many_digits(sigma, rate, h):
+    made = cells(
+        privacy_loss(ew.PoissonSampled(ew.Gaussian(sigma), rate, "replace", clipped=True)), h, (-9 * h, 70 * h)
+    )
+    with mpmath.workdps(120):
+        a, p, step = 1 / mpmath.mpf(sigma) / 2, mpmath.mpf(rate), mpmath.mpf(h)
+
+        def ratio(x):
+            return (1 - p + p * mpmath.exp(a * x - a**2 / 2)) / (1 - p + p * mpmath.exp(-a * x - a**2 / 2))
+
+        def x_of(k):
+            half = abs(k) * step / 2
+            x = (half + mpmath.asinh((1 - p) / p * mpmath.exp(a**2 / 2) * mpmath.sinh(half))) / a
+            assert abs(ratio(x) / mpmath.exp(abs(k) * step) - 1) < mpmath.mpf(10) ** -60
+            return x if k >= 0 else -x
+
+        def mass(start, end, mean):
+            return mpmath.erfc((start - mean) / mpmath.sqrt(2)) / 2 - mpmath.erfc((end - mean) / mpmath.sqrt(2)) / 2
+
+        for k in (-9, -1, 0, 1, 30, 69):
+            low, high, start, end = mpmath.exp(k * step), mpmath.exp((k + 1) * step), x_of(k), x_of(k + 1)
+            null, alternative = ((1 - p) * mass(start, end, 0) + p * mass(start, end, mean) for mean in (-a, a))
+            right = (alternative - low * null) / (high - low)
+            for computed, exact in ((made.log_right[k + 9], right), (made.log_left[k + 9], null - right)):
                 assert computed == pytest.approx(float(mpmath.log(exact)), abs=made.error + 4e-16 * abs(computed))
 
 

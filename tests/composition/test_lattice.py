@@ -221,6 +221,8 @@ MIXES = {
     "sampled laplace": ew.PoissonSampled(ew.Laplace(0.8), 0.2) ** 6,
     "everything": sgd(1.0, 0.1, 4) * ew.Laplace(3.0) * ew.RandomizedResponse(0.2) ** 2,
     "replaced": ew.PoissonSampled(ew.Gaussian(1.0), 0.2, adjacency="replace") ** 3,
+    "clipped": ew.PoissonSampled(ew.Gaussian(0.5), 0.2, adjacency="replace", clipped=True) ** 3,
+    "clipped, smoothed": ew.PoissonSampled(ew.Gaussian(0.5), 0.05, adjacency="replace", clipped=True) ** 40,
     "sampled atoms": ew.PoissonSampled(ew.DiscreteLaplace(scale=3.0, sensitivity=2), 0.1) ** 5,
 }
 

@@ -16,6 +16,7 @@ from edgeworth.errors import InvalidArgument
 NOISE = ew.Gaussian(1.0)
 ADD = ew.PoissonSampled(NOISE, 0.5)
 REPLACE = ew.PoissonSampled(NOISE, 0.5, adjacency="replace")
+CLIPPED = ew.PoissonSampled(NOISE, 0.5, adjacency="replace", clipped=True)
 BATCH = ew.SampledWithoutReplacement(NOISE, size=1, population=2)
 MIXED = (
     "adjacency='add-remove' and adjacency='replace' are mixed: one counts a record added or removed, the other a "
@@ -78,6 +79,8 @@ def test_equal_descriptions_mean_the_same_neighbours(tree):
 def test_all_or_nothing_is_no_sampling(tree, adjacency):
     _, m = tree
     assert ew.PoissonSampled(m, 1, adjacency) == ew.SampledWithoutReplacement(m, 3, 3) == m
+    assert ew.PoissonSampled(m, 1, "replace", clipped=True) == m
+    assert not ew.PoissonSampled(m, 1, "replace", clipped=True).clipped
     assert ew.PoissonSampled(m, 0, adjacency) == ew.SampledWithoutReplacement(m, 0, 3) == ew.Composed(())
     assert (
         ew.PoissonSampled(m, 1, adjacency).adjacency == ew.SampledWithoutReplacement(m, 3, 3).adjacency == m.adjacency
@@ -86,8 +89,11 @@ def test_all_or_nothing_is_no_sampling(tree, adjacency):
 
 
 def test_samplers_of_different_neighbours_differ():
-    assert len({ADD, REPLACE, BATCH, ew.SampledWithoutReplacement(NOISE, 2, 4)}) == 4
+    assert len({ADD, REPLACE, CLIPPED, BATCH, ew.SampledWithoutReplacement(NOISE, 2, 4)}) == 5
     assert dataclasses.replace(REPLACE, rate=0.25) == ew.PoissonSampled(NOISE, 0.25, "replace")
+    assert repr(CLIPPED) == (
+        "PoissonSampled(mechanism=Gaussian(noise_multiplier=1.0), rate=0.5, adjacency='replace', clipped=True)"
+    )
     assert repr(REPLACE) == "PoissonSampled(mechanism=Gaussian(noise_multiplier=1.0), rate=0.5, adjacency='replace')"
 
 

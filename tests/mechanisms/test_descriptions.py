@@ -54,6 +54,11 @@ REFUSED = [
         "adjacency='remove' is unknown; give one of 'add-remove', 'replace'",
     ),
     (lambda: em.PoissonSampled(m, 0.5, None), "adjacency=None is unknown; give one of 'add-remove', 'replace'"),
+    (lambda: em.PoissonSampled(m, 0.5, "replace", clipped=1), "clipped=1 is neither True nor False; give one of them"),
+    (
+        lambda: em.PoissonSampled(m, 0.5, clipped=True),
+        'clipped=True is about a replaced record; give it with adjacency="replace" alone',
+    ),
     (lambda: em.SampledWithoutReplacement(3, 1, 2), f"mechanism=3 {MECHANISM}"),
     (lambda: em.SampledWithoutReplacement(m, 1, 0), "population=0 is out of range; give an int >= 1"),
     (lambda: em.SampledWithoutReplacement(m, 0.5, 2), "size=0.5 is not a whole number; give an int >= 0"),

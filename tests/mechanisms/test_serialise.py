@@ -205,7 +205,7 @@ REFUSED = [
     ),
     (
         lambda: em.from_dict({"type": "PoissonSampled", "mechanism": 3, "rate": 1, "_inner": 2}),
-        "mechanism: _inner=2 is not a field of PoissonSampled; give mechanism, rate, adjacency",
+        "mechanism: _inner=2 is not a field of PoissonSampled; give mechanism, rate, adjacency, clipped",
     ),
     (
         lambda: em.from_dict({"type": "RandomizedResponse", "categories": 3}),

@@ -116,7 +116,7 @@ half, whole = em.Gaussian(0.4), em.Gaussian(0.8)
 poisson = em.PoissonSampled(whole, rate=256 / 50_000)
 EXPECTED = {
     ("poisson", "add-remove"): poisson**5_000,
-    ("poisson", "replace"): em.PoissonSampled(half, rate=256 / 50_000, adjacency="replace") ** 5_000,
+    ("poisson", "replace"): em.PoissonSampled(half, 256 / 50_000, "replace", clipped=True) ** 5_000,
     ("poisson", "zero-out"): poisson**5_000,
     ("fixed-size", "add-remove"): half**5_000,
     ("fixed-size", "replace"): em.SampledWithoutReplacement(half, size=256, population=50_000) ** 5_000,

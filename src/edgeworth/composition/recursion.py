@@ -29,7 +29,7 @@ from edgeworth.composition.estimates import clt
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, from_points
 from edgeworth.curves.extremes import larger, smaller
-from edgeworth.losses import ReplacedLoss, SampledLoss
+from edgeworth.losses import ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +177,7 @@ def _distribution_error(loss: PrivacyLoss, edges: Array, under: Side) -> float:
 
     There a computed value is the exact one at an edge some ulps away, and what those ulps can change is its error.
     """
-    if not isinstance(loss, SampledLoss | ReplacedLoss):
+    if not isinstance(loss, SampledLoss | ReplacedLoss | ReplacedGaussianLoss):
         return _DISTRIBUTION_ERROR
     nudged = [_sides(loss, edges * (1 + ulps), under)[0] for ulps in (-8 * _UNIT, 8 * _UNIT)]
     return _DISTRIBUTION_ERROR + float(np.max(np.abs(nudged[1] - nudged[0])))

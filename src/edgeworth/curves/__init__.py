@@ -25,6 +25,7 @@ from edgeworth.curves.order import Order, pointwise_order
 from edgeworth.curves.piecewise import PiecewiseLinear
 from edgeworth.curves.piecewise_profile import PiecewiseProfile
 from edgeworth.curves.profile import Profile
+from edgeworth.curves.replaced_gaussian import ReplacedGaussianTradeOff
 from edgeworth.curves.rescaled import Rescaled
 from edgeworth.curves.subsampled import Subsampled
 from edgeworth.curves.symmetrised import Symmetrised
@@ -47,6 +48,7 @@ __all__ = [
     "PiecewiseLinear",
     "PiecewiseProfile",
     "Profile",
+    "ReplacedGaussianTradeOff",
     "Rescaled",
     "Subsampled",
     "Symmetrised",

@@ -9,6 +9,7 @@ from edgeworth.losses.law import Lattice, Nodes, PrivacyLoss
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
 from edgeworth.losses.replaced import ReplacedLoss
+from edgeworth.losses.replaced_gaussian import ReplacedGaussianLoss
 from edgeworth.losses.sampled import SampledLoss
 from edgeworth.losses.total import TotalLoss
 
@@ -26,6 +27,7 @@ __all__ = [
     "LatticeLoss",
     "Nodes",
     "PrivacyLoss",
+    "ReplacedGaussianLoss",
     "ReplacedLoss",
     "SampledLoss",
     "TotalLoss",

@@ -17,7 +17,10 @@ batch with x becomes one without it by exchanging x for another record, so m1 an
 batches that differ by one record replaced, as are m1 and m2: hence the last step.
 
 *Poisson samples* (the same argument). A sample with x becomes one without it by removing x. So delta has to bound the
-removal of a record as well as its replacement, both of which the noise must be scaled for.
+removal of a record as well as its replacement, both of which the noise must be scaled for. If all that is known is
+that both are bounded alike, this is the best curve there is: a record that adds the whole sensitivity, replaced by one
+that adds nothing, attains it. Where a record that is left out moves the answer half as far as one that is replaced,
+Gaussian noise has a better one: `edgeworth.losses.replaced_gaussian`.
 
 The bound is the same with x and y exchanged, so the profile of the step is at most p delta(log(1 + (e^t - 1)/p)) for
 t >= 0 in both directions, and that is the profile of C_p(f).
@@ -38,8 +41,9 @@ from edgeworth.losses.gaussian import SEPARATED, GaussianLoss
 from edgeworth.losses.law import Lattice, Nodes, PrivacyLoss
 from edgeworth.losses.moments import cumulants_of_nodes
 from edgeworth.losses.of import privacy_loss
+from edgeworth.losses.replaced_gaussian import ReplacedGaussianLoss
 from edgeworth.losses.sampled import SampledLoss, base_loss, sampled_loss, turning_tilt
-from edgeworth.mechanisms import PoissonSampled, SampledWithoutReplacement
+from edgeworth.mechanisms import Gaussian, PoissonSampled, SampledWithoutReplacement
 
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
@@ -205,7 +209,7 @@ class ReplacedLoss(PrivacyLoss):
         return cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
 
 
-def _sample(mechanism: Mechanism, rate: float, *, replaced: bool) -> PrivacyLoss:
+def _sample(mechanism: Mechanism, rate: float, *, replaced: bool, clipped: bool = False) -> PrivacyLoss:
     base = privacy_loss(mechanism)
     if rate == 1:
         return base
@@ -213,6 +217,8 @@ def _sample(mechanism: Mechanism, rate: float, *, replaced: bool) -> PrivacyLoss
         return GaussianLoss(0.0)
     if not replaced:
         return SampledLoss(base, rate)
+    if clipped and isinstance(base, GaussianLoss) and all(isinstance(step, Gaussian) for step, _ in mechanism.steps()):
+        return ReplacedGaussianLoss(base.mu, rate)
     if not base.is_symmetric:
         raise Unsupported(
             f"no sound pair is known for a sample of {mechanism!r} when a record is replaced, for its two directions "
@@ -224,7 +230,8 @@ def _sample(mechanism: Mechanism, rate: float, *, replaced: bool) -> PrivacyLoss
 
 @privacy_loss.register
 def _(mechanism: PoissonSampled) -> PrivacyLoss:
-    return _sample(mechanism.mechanism, mechanism.rate, replaced=mechanism.adjacency == "replace")
+    replaced = mechanism.adjacency == "replace"
+    return _sample(mechanism.mechanism, mechanism.rate, replaced=replaced, clipped=mechanism.clipped)
 
 
 @privacy_loss.register

@@ -74,7 +74,8 @@ class PoissonSampled(_Sample):
     A composed mechanism may be sampled: it then runs as a whole on one sample, as one step. At rate 1 this
     is the mechanism itself, at rate 0 nothing runs. Neighbours differ by a record added or removed; with
     adjacency="replace" by a record replaced, and then the sensitivity of the mechanism has to hold for replacing
-    a record and for adding or removing one.
+    a record and for adding or removing one. clipped=True says more: no record adds more than half the sensitivity, as
+    in a sum of vectors of norm at most C, whose sensitivity is 2C. Gaussian noise hides such a record far better.
 
     >>> from edgeworth.mechanisms import Gaussian
     >>> PoissonSampled(Gaussian(2), rate=1) == Gaussian(2)
@@ -83,24 +84,33 @@ class PoissonSampled(_Sample):
     1
     >>> PoissonSampled(Gaussian(2), rate=0.1, adjacency="replace").adjacency
     'replace'
+    >>> PoissonSampled(Gaussian(2), rate=0.1, adjacency="replace", clipped=True).clipped
+    True
     """
 
     rate: float
     # None at rate 0 and 1 of something neutral: what equals plain noise means no neighbours of its own
     adjacency: Adjacency | None = "add-remove"  # a field in place of the property
+    clipped: bool = False
 
-    unwritten: ClassVar[dict[str, object]] = {"adjacency": "add-remove"}
+    unwritten: ClassVar[dict[str, object]] = {"adjacency": "add-remove", "clipped": False}
 
     def __post_init__(self) -> None:
         as_mechanism(mechanism=self.mechanism)
         rate = validation.probability(rate=self.rate) + 0.0  # -0.0 becomes 0.0
         adjacency = cast("Adjacency", validation.choice(ADJACENCIES, adjacency=self.adjacency))
+        clipped = validation.flag(clipped=self.clipped)
+        if clipped and adjacency != "replace":
+            raise InvalidArgument('clipped=True is about a replaced record; give it with adjacency="replace" alone')
         object.__setattr__(self, "rate", rate)
-        named: dict[str, object] = {"rate": rate}
-        if self._keep(rate, named if adjacency == "add-remove" else named | {"adjacency": adjacency}):
+        given: dict[str, object] = {"rate": rate, "adjacency": adjacency, "clipped": clipped}
+        named = {name: value for name, value in given.items() if value != self.unwritten.get(name)}
+        if self._keep(rate, named):
             object.__setattr__(self, "adjacency", agreed([adjacency, self.mechanism.adjacency]))
+            object.__setattr__(self, "clipped", clipped)
         else:
             object.__setattr__(self, "adjacency", self.mechanism.adjacency if rate else None)
+            object.__setattr__(self, "clipped", False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

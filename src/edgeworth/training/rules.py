@@ -14,7 +14,8 @@ moves the noisy sums of one unit, in clipping norms C: a sum moved by d is Gauss
 Why each row holds
 - A replaced record leaves with norm C and another enters with norm C: 2 C.
 - poisson. A record that is absent and one that adds nothing have the same law: both are the pair
-  (P, (1 - q) P + q Q).
+  (P, (1 - q) P + q Q). A record that is replaced adds at most C before and after, half of what it moves: the pair
+  of docs/proofs/replace-one.md.
 - fixed-size, add-remove. The batch keeps its size, so when a record leaves, another takes its place: couple
   every batch that has the record with the one where a random other record stands in for it; the sum moves by 2.
 - shuffle. The order is drawn without looking at the data, so it may be given away. Given the order, a record
@@ -90,7 +91,7 @@ def _poisson(noise: Mechanism, run: Any) -> Mechanism:
 
 
 def _poisson_replace(noise: Mechanism, run: Any) -> Mechanism:
-    return PoissonSampled(noise, rate=run.rate, adjacency="replace")
+    return PoissonSampled(noise, rate=run.rate, adjacency="replace", clipped=True)
 
 
 def _without_replacement(noise: Mechanism, run: Any) -> Mechanism:

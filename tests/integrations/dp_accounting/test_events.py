@@ -54,7 +54,7 @@ counts = st.integers(1, 10**12)
         (
             dp_event.PoissonSampledDpEvent(0.1, GAUSSIAN),
             REPLACE,
-            ew.PoissonSampled(ew.Gaussian(1.0), rate=0.1, adjacency="replace"),
+            ew.PoissonSampled(ew.Gaussian(1.0), rate=0.1, adjacency="replace", clipped=True),
         ),
         (dp_event.PoissonSampledDpEvent(1.0, GAUSSIAN), ADD, ew.Gaussian(2.0)),
         (
@@ -280,7 +280,9 @@ def _noise(relation):
 def _mechanisms(relation):
     adjacency = "replace" if relation is REPLACE else "add-remove"
     sampled = st.builds(
-        lambda noise, rate: ew.PoissonSampled(noise, rate=rate, adjacency=adjacency), positive.map(ew.Gaussian), rates
+        lambda noise, rate: ew.PoissonSampled(noise, rate, adjacency, clipped=relation is REPLACE),
+        positive.map(ew.Gaussian),
+        rates,
     )
     steps = st.one_of(_noise(relation), sampled)
     if relation is REPLACE:

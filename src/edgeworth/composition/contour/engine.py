@@ -19,7 +19,7 @@ from edgeworth.composition.contour.integrals import ALIAS_NATS
 from edgeworth.composition.contour.tilted_part import NATS
 from edgeworth.curves import Certificate
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss, TotalLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
     from edgeworth.composition.result import ComposedCurve
@@ -39,6 +39,7 @@ _SMOOTH = 0.02  # from here on a reading takes well below a second
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
 _DENSE = 1e-4  # n p^2 of few samples, from which on their jumps are part of the bulk
+_DENSE_CLIPPED = 1e-5  # the same of samples in which a clipped record is replaced, by measurement
 _MOST_NODES = 1e6  # about, of a line through the bulk
 _NATS = 25.0  # by which |phi| falls along it
 _LOG_FREQUENCIES = np.linspace(0.0, 60.0, 601)
@@ -59,7 +60,16 @@ def applies(total: TotalLoss) -> bool:
         return False
     if any(isinstance(loss, GaussianLoss) and 0 < loss.mu < math.inf for loss, _ in total.parts):
         return True
-    return sum(n for _, n in sampled) >= _FEWEST_STEPS or _density_nats(total) >= _ENOUGH_DENSITY
+    if sum(n for _, n in sampled) >= _FEWEST_STEPS or _clipped(total) >= _FEWEST_STEPS:
+        return True
+    return _density_nats(total) >= _ENOUGH_DENSITY
+
+
+def _clipped(total: TotalLoss) -> int:
+    """How many samples there are in which a clipped record is replaced; 0 where their jumps spoil every line."""
+    parts = [(loss, n) for loss, n in total.parts if isinstance(loss, ReplacedGaussianLoss) and loss.mu <= _LARGEST_MU]
+    dense = math.fsum(n * loss.rate**2 for loss, n in parts) >= _DENSE_CLIPPED
+    return sum(n for _, n in parts) if dense else 0
 
 
 def _mu(loss: PrivacyLoss) -> float:
@@ -123,7 +133,8 @@ def answers_well(total: TotalLoss) -> bool:
         return clear or prepared(total).usable()
     if _smoothness(total) > _SMOOTH or _enough_samples(total) or _few_samples(total):
         return True
-    return _density_nats(total) >= _ENOUGH_DENSITY and prepared(total).usable()
+    dense = _clipped(total) >= _FEWEST_STEPS or _density_nats(total) >= _ENOUGH_DENSITY
+    return dense and prepared(total).usable()
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+from edgeworth.losses import ReplacedGaussianLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,7 +113,9 @@ class LogMoments:
     def _nodes(self, reach: tuple[float, float]) -> _Nodes:
         nodes = [loss.nodes(reach) for loss, _ in self._others]
         size = np.array([part.loss.size for part in nodes], dtype=np.intp)
-        open_ = np.array([isinstance(step, SampledGaussian) for step, _ in self._others], dtype=bool)
+        open_ = np.array(
+            [isinstance(step, SampledGaussian | ReplacedGaussianLoss) for step, _ in self._others], dtype=bool
+        )
         if len(nodes) == 1:
             return _Nodes(nodes[0].loss, nodes[0].log_weight, np.zeros(1, dtype=np.intp), size, open_)
         loss = np.concatenate([np.zeros(0), *(part.loss for part in nodes)])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
 if TYPE_CHECKING:
@@ -222,7 +222,8 @@ class Steps(NamedTuple):
         null, alternative = (
             math.fsum(math.exp(math.log(n) + logs[side]) for logs, n in cuts) * (1 + 1e-11) for side in (0, 1)
         )
-        atoms = 0.0 if gaussian > 0 or cuts else _runs_of_atoms(kept)
+        smooth = gaussian > 0 or cuts or any(isinstance(loss, ReplacedGaussianLoss) for loss, _ in kept)
+        atoms = 0.0 if smooth else _runs_of_atoms(kept)
         return cls(gaussian, others, steepest, (null + atoms, alternative + atoms))
 
 

@@ -13,9 +13,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+    from edgeworth.losses import ReplacedGaussianLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["WIDEST_STRIP", "Shifted", "shifted_bounds", "with_cell_masses"]
+__all__ = ["WIDEST_STRIP", "Shifted", "mixture_bounds", "shifted_bounds", "with_cell_masses"]
 
 _UNIT = 2.0**-53
 WIDEST_STRIP = 0.85  # of theta = pi/2: as wide as the quadrature in x makes its own
@@ -64,13 +65,9 @@ def shifted_bounds(
     On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
     oscillation left. A soft cut at X is a mean over hard ones, each of which adds a vertical way back to the real line.
     """
-    slope = step.mu * float(weight @ posterior)
-    highest = min(_HIGHEST * math.pi / step.mu, 12.0)
-    lowest = min(0.05 * frequency * slope, highest / 64)
-    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
-    y = y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y
+    y = _heights(step.mu, step.mu * float(weight @ posterior), frequency)
     theta = step.mu * y
-    fall = np.arctan2(np.multiply.outer(np.sin(theta), posterior), 1 + np.multiply.outer(np.cos(theta) - 1, posterior))
+    fall = _turned(theta, posterior)
     if step.is_jump:  # its window is moved along as a whole
         turned = min(c, 0.0) * np.log(np.cos(theta / 2))
         return Shifted(step.strip_factor * y * y / 2 + turned, fall, None, np.zeros(y.size))
@@ -81,6 +78,38 @@ def shifted_bounds(
         noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
         back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
     return Shifted(y * y / 2, fall, rise, noise + back)
+
+
+def mixture_bounds(loss: ReplacedGaussianLoss, c: float, x: Array, weight: Array, frequency: float) -> Shifted:
+    """The same for a clipped record that is replaced, whose L = log N - log D turns twice: docs/proofs/replace-one.md.
+
+    Of N^c D^(1-c) at most one exponent is negative, and only that one lets the modulus rise.
+    """
+    shares = loss.share(x), loss.share(-x)
+    y = _heights(loss.shift, float(weight @ loss.slope(x)), frequency)
+    theta = loss.shift * y
+    fall = _turned(theta, shares[0]) + _turned(theta, shares[1])
+    noise, rise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT), None
+    least = min(c, 1 - c)
+    if least < 0:
+        rise, most = _rise(least, theta, shares[0] if c < 0 else shares[1])
+        noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(least, theta)
+        noise = np.where(np.isinf(most), math.inf, noise)
+    return Shifted(y * y / 2, fall, rise, noise)
+
+
+def _heights(mu: float, slope: float, frequency: float) -> Array:
+    """The lines that are tried, y of them: each twice as high as the one before."""
+    highest = min(_HIGHEST * math.pi / mu, 12.0)
+    lowest = min(0.05 * frequency * slope, highest / 64)
+    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
+    return np.asarray(y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y)
+
+
+def _turned(theta: Array, posterior: Array) -> Array:
+    """arg(1 - r + r e^(i theta)), a row for each theta."""
+    above, beside = np.multiply.outer(np.sin(theta), posterior), np.multiply.outer(np.cos(theta) - 1, posterior)
+    return np.asarray(np.arctan2(above, 1 + beside))
 
 
 def with_cell_masses(shifted: Shifted, weight: Array, h: float, bend: float) -> Shifted:

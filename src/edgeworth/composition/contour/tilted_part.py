@@ -13,13 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
-from edgeworth.composition.contour.shifted import WIDEST_STRIP, Shifted, shifted_bounds, with_cell_masses
+from edgeworth.composition.contour.shifted import (
+    WIDEST_STRIP,
+    Shifted,
+    mixture_bounds,
+    shifted_bounds,
+    with_cell_masses,
+)
 from edgeworth.composition.contour.waves import wave_less_one
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import TooLarge
-from edgeworth.losses import LaplaceLoss
+from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss
 from edgeworth.losses.moments import excess
 
 if TYPE_CHECKING:
@@ -179,6 +186,8 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     """The step tilted by c, its quadrature good for frequencies up to the given one."""
     if isinstance(step, SampledGaussian):
         return _tilt_sampled_gaussian(step, count, c, frequency)
+    if isinstance(step, ReplacedGaussianLoss):
+        return _tilt_replaced_gaussian(step, count, c, frequency)
     # A tilt as steep as the frequency makes panels short enough for the oscillation.
     steepest = max(abs(c), 1.0) + frequency
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
@@ -251,6 +260,23 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         shifted,
         raised=high,
     )
+
+
+def _tilt_replaced_gaussian(step: ReplacedGaussianLoss, count: int, c: float, frequency: float) -> TiltedPart:
+    """A clipped record replaced: the trapezoidal rule in x, and the bound by parts far out."""
+    nats = max(NATS, 36.0 + math.log(count))
+    x, h = replaced_gaussian.nodes(step, c, frequency, nats)
+    loss, log_weight = step.at(x), step.log_density(x) + math.log(h)
+    exponent = c * loss + log_weight
+    weight = np.exp(exponent - float(np.max(exponent)))
+    weight /= float(np.sum(weight))
+    edge = float(weight[0] + weight[-1]) / h
+    extra = replaced_gaussian.noise(step, c, x, loss)
+    moment = _log_moment(loss, log_weight, c, 0.0, extra)
+    falls = replaced_gaussian.variation(step, c, x, weight, h)
+    quadrature = 4.2 * math.exp(-nats) + 2 * edge
+    shifted = mixture_bounds(step, c, x, weight, frequency)
+    return TiltedPart(count, loss, weight, _noise(loss, log_weight, c) + extra, *moment, quadrature, falls, shifted)
 
 
 def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]) -> float:

@@ -25,12 +25,22 @@ from edgeworth.composition.lattice.shares import (
     gaussian_error,
     gaussian_shares,
     laplace_shares,
+    replaced_gaussian_shares,
     sampled_gaussian_shares,
 )
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import (
+    GaussianLoss,
+    LaplaceLoss,
+    PrivacyLoss,
+    ReplacedGaussianLoss,
+    ReplacedLoss,
+    SampledLoss,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.losses.law import Array
 
 __all__ = ["Cells", "anchor", "cells", "period"]
@@ -161,38 +171,82 @@ def _(loss: SampledLoss, h: float, reach: tuple[float, float]) -> Cells:
 
 @cells.register
 def _(loss: ReplacedLoss, h: float, reach: tuple[float, float]) -> Cells:
-    """The right half from the base; the left half is its mirror image, with the masses that Q has on the right."""
-    base, p = loss.base, loss.rate
-    if loss.is_atomic or not isinstance(base, GaussianLoss | LaplaceLoss):
+    if loss.is_atomic or not isinstance(loss.base, GaussianLoss | LaplaceLoss):
         return cells.dispatch(PrivacyLoss)(loss, h, reach)
-    lasts = [_numbers(0.0, loss.support[1], 0.0, h, (0.0, max(end, 0.0)))[1] for end in (-reach[0], reach[1])]
-    last = max(lasts)
-    number = np.arange(last + 1)
+    if isinstance(loss.base, GaussianLoss):
+        _check_mu(loss.base.mu)
+    return _both_sides(loss, h, reach, lambda first, last: _replaced_half(loss, h, first, last))
+
+
+def _replaced_half(loss: ReplacedLoss, h: float, first: int, last: int) -> tuple[Array, Array, Array, float]:
+    """Shares of the cells and atoms on the points right of 0, from the base, and their relative error."""
+    base, p, number = loss.base, loss.rate, np.arange(first, last + 1)
     edge = p + np.expm1(h * number)
     length = np.log1p(math.expm1(h) * np.exp(h * number[:-1]) / edge[:-1])
     lower = np.log1p(np.expm1(h * number) / p)
     if isinstance(base, GaussianLoss):
-        _check_mu(base.mu)
         x = lower / base.mu + base.mu / 2
         left, right = gaussian_shares(x[:-1], length / base.mu, base.mu)
         error = gaussian_error(x, 1.0)
-        ends = np.full(last + 1, -np.inf)
+        ends = np.full(number.size, -np.inf)
     else:
+        assert isinstance(base, LaplaceLoss)
         left, right = laplace_shares((lower[:-1] + base.theta) / 2, length / 2, base.theta)
         error = 64 * _UNIT
         (_, mass), place = _laplace_atoms(base.theta)[1], loss.support[1]
-        left, right, ends, _ = _with_atoms(left, right, h, 0, 0.0, [(place, mass)])
+        left, right, ends, _ = _with_atoms(left, right, h, first, 0.0, [(place, mass)])
     below, above, alternative_below, _ = (float(side[0]) for side in base.distribution(np.zeros(1)))
     error += 8 * _UNIT / max(loss.at_zero, 1e-300) * (below + alternative_below + above)
-    loss_at = h * number
-    centre = math.log(loss.at_zero) if loss.at_zero > 0 else -math.inf
-    log_left = np.concatenate([(right + loss_at[1:])[::-1], left])
-    log_right = np.concatenate([(left + loss_at[:-1])[::-1], right])
-    atoms = np.concatenate([(ends[1:] + loss_at[1:])[::-1], [centre], ends[1:]])
-    beyond = outside(loss, -h * lasts[0], h * lasts[1])
-    kept, points = slice(last - lasts[0], last + lasts[1]), slice(last - lasts[0], last + lasts[1] + 1)
-    slack = 8 * _UNIT * h * last
-    return Cells(h, 0.0, -lasts[0], log_left[kept], log_right[kept], atoms[points], *beyond, error, slack)
+    if first == 0:
+        ends[0] = math.log(loss.at_zero) if loss.at_zero > 0 else -math.inf
+    return left, right, ends, error
+
+
+@cells.register
+def _(loss: ReplacedGaussianLoss, h: float, reach: tuple[float, float]) -> Cells:
+    def half(first: int, last: int) -> tuple[Array, Array, Array, float]:
+        left, right, error = replaced_gaussian_shares(loss, h, first, last)
+        return left, right, np.full(left.size + 1, -np.inf), error
+
+    _check_mu(loss.mu)
+    return _both_sides(loss, h, reach, half)
+
+
+def _both_sides(
+    loss: PrivacyLoss,
+    h: float,
+    reach: tuple[float, float],
+    half: Callable[[int, int], tuple[Array, Array, Array, float]],
+) -> Cells:
+    """The cells of a symmetric law, of which P[L = -l] = e^l P[L = l], from those right of 0 between two numbers."""
+    first, last = _span(loss.support[1], h, reach)
+    start = max(first, -last, 0)
+    left, right, ends, error = half(start, max(-first, last))
+    at = h * np.arange(start, start + ends.size)
+    lowest, whole = start, (left, right, ends)
+    if first < 0:
+        image = (right + at[1:])[::-1], (left + at[:-1])[::-1], (ends + at)[::-1]
+        joined = tuple(np.concatenate(pair) for pair in zip((*image[:2], image[2][:-1]), whole, strict=True))
+        lowest, whole = -start - left.size, (joined[0], joined[1], joined[2]) if last > 0 else image
+    kept = slice(first - lowest, last - lowest)
+    atoms = whole[2][first - lowest : last - lowest + 1]
+    slack = 8 * _UNIT * h * max(-first, last)
+    below, above = outside(loss, h * first, h * last)
+    return Cells(h, 0.0, first, whole[0][kept], whole[1][kept], atoms, below, above, error, slack)
+
+
+def _span(top: float, h: float, reach: tuple[float, float]) -> tuple[int, int]:
+    """The first and last number of the points around a range within [-top, top], 0 among them if it is in the range."""
+
+    def cover(end: float) -> int:
+        return _numbers(0.0, top, 0.0, h, (0.0, max(end, 0.0)))[1]
+
+    low, high = -cover(-reach[0]), cover(reach[1])
+    if reach[0] > 0:
+        return min(math.floor(reach[0] / h), high - 1), high
+    if reach[1] < 0:
+        return low, -min(math.floor(-reach[1] / h), -low - 1)
+    return low, high
 
 
 def _check_mu(mu: float) -> None:

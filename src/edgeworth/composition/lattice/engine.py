@@ -17,7 +17,7 @@ from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FINE", "applies", "compose", "prepared"]
 
 _LARGEST_MU = 30.0
+_LEAST_RATE = 1e-9  # of a clipped record that is replaced: below, no lattice holds both its bulk and its far outcomes
 _MOST_STEPS = 10**8
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
@@ -38,8 +39,11 @@ def applies(total: TotalLoss) -> bool:
 def _known(loss: PrivacyLoss) -> bool:
     if loss.lattice is not None or loss.is_atomic:
         return True
+    if isinstance(loss, ReplacedGaussianLoss) and loss.rate < _LEAST_RATE:
+        return False
     base = loss.base if isinstance(loss, SampledLoss | ReplacedLoss) else loss
-    return isinstance(base, LaplaceLoss) or (isinstance(base, GaussianLoss) and base.mu <= _LARGEST_MU)
+    normal = isinstance(base, GaussianLoss | ReplacedGaussianLoss) and base.mu <= _LARGEST_MU
+    return isinstance(base, LaplaceLoss) or normal
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,14 @@ from scipy.special import log_ndtr
 
 from edgeworth.composition.lattice.outside import NOTHING, Outside, atoms_outside, outside
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import (
+    GaussianLoss,
+    LaplaceLoss,
+    PrivacyLoss,
+    ReplacedGaussianLoss,
+    ReplacedLoss,
+    SampledLoss,
+)
 from edgeworth.losses.sampled import base_loss, sampled_loss
 
 if TYPE_CHECKING:
@@ -83,6 +90,50 @@ class Density(NamedTuple):
         base = np.minimum(self.slope * x + self.offset, 700.0)
         odds = self.rate * np.exp(base)
         return np.asarray(self.slope * odds / (1 - self.rate + odds))
+
+    def bounds(self, start: Array, end: Array) -> tuple[Array, Array]:
+        """At least the steepness, and L', on panels: L' rises."""
+        return np.maximum(self.steepness(start), self.steepness(end)), self.rise(end)
+
+
+class ReplacedDensity(NamedTuple):
+    """The density phi D of a mixture, D(x) = 1 - p + p e^(-ax - a^2/2), and L' = a (r(x) + r(-x)), r rising."""
+
+    low: float
+    high: float
+    law: ReplacedGaussianLoss
+
+    @property
+    def slope(self) -> float:
+        """The distance of L from where it is singular is pi over this."""
+        return self.law.shift
+
+    @property
+    def bend(self) -> float:
+        """Of log phi."""
+        return 1.0
+
+    def loss(self, x: Array) -> Array:
+        return self.law.at(x)
+
+    def log_density(self, x: Array) -> Array:
+        return self.law.log_density(x)
+
+    def rise(self, x: Array) -> Array:
+        """L'(x)."""
+        return self.law.slope(x)
+
+    def steepness(self, x: Array) -> Array:
+        """|x| of log phi, and |(log D)'| = a r(-x), which is larger by _STEEPER on the ellipse."""
+        return np.asarray(np.abs(x) + _STEEPER * self.law.shift * self.law.share(-x))
+
+    def bounds(self, start: Array, end: Array) -> tuple[Array, Array]:
+        """At least the steepness, and L', on panels."""
+        left = self.law.shift * self.law.share(-start)
+        return (
+            np.maximum(np.abs(start), np.abs(end)) + _STEEPER * left,
+            left + self.law.shift * self.law.share(end),
+        )
 
 
 @singledispatch
@@ -165,6 +216,16 @@ def _(loss: ReplacedLoss, reach: tuple[float, float], tilt: float, frequency: fl
     return _finished(loss, (places, log_masses, error), (-end, end), [])
 
 
+@masses.register
+def _(loss: ReplacedGaussianLoss, reach: tuple[float, float], tilt: float, frequency: float) -> Masses:
+    farthest = _FARTHEST + loss.shift
+    low, high = np.clip(loss.place(np.array(reach)), -farthest, farthest).tolist()
+    density = ReplacedDensity(low, high, loss)
+    place, log_mass, error = _nodes(density, tilt, frequency)
+    exponents = loss.shift * (loss.shift + max(-low, high))
+    return _finished(loss, (place, log_mass, error + 8 * exponents * _UNIT), _ends(density), [])
+
+
 def _gaussian(mu: float, rate: float, low: float, high: float) -> Density:
     return Density(low, high, mu, -mu * mu / 2, rate, lambda x: -0.5 * x * x - _LOG_ROOT_TWO_PI, np.abs, 1.0)
 
@@ -191,12 +252,12 @@ def _laplace_atoms(theta: float, loss: PrivacyLoss, reach: tuple[float, float]) 
     return [both[0]] * (reach[0] <= least + room) + [both[1]] * (reach[1] >= greatest - room)
 
 
-def _ends(density: Density) -> tuple[float, float]:
+def _ends(density: Density | ReplacedDensity) -> tuple[float, float]:
     ends = density.loss(np.array([density.low, density.high]))
     return float(ends[0]), float(ends[1])
 
 
-def _panels(density: Density, tilt: float, frequency: float) -> Array:
+def _panels(density: Density | ReplacedDensity, tilt: float, frequency: float) -> Array:
     """Edges of panels, each about as short as its own place asks for."""
     x = np.linspace(density.low, density.high, _SAMPLES)
     rise = density.rise(x)
@@ -211,7 +272,7 @@ def _panels(density: Density, tilt: float, frequency: float) -> Array:
     return np.asarray(edges)
 
 
-def _nodes(density: Density, tilt: float, frequency: float) -> tuple[Array, Array, float]:
+def _nodes(density: Density | ReplacedDensity, tilt: float, frequency: float) -> tuple[Array, Array, float]:
     """Losses and logarithms of masses at the nodes, and the relative error of the transform."""
     if not density.high > density.low:
         return np.empty(0), np.empty(0), 0.0
@@ -219,8 +280,7 @@ def _nodes(density: Density, tilt: float, frequency: float) -> tuple[Array, Arra
     half = 0.5 * np.diff(edges)
     x = ((edges[:-1] + half)[:, None] + half[:, None] * _POINT).ravel()
     log_mass = density.log_density(x) + (np.log(half)[:, None] + np.log(_SHARE)).ravel()
-    steep = np.maximum(density.steepness(edges[:-1]), density.steepness(edges[1:]))
-    rise = density.rise(edges[1:])
+    steep, rise = density.bounds(edges[:-1], edges[1:])
     on_ellipse = half * (_LONG * steep + _STEEPER * ((_LONG + _TALL) * abs(tilt) + _TALL * frequency) * rise)
     on_ellipse += 0.5 * density.bend * (_TALL * half) ** 2
     on_panel = half * (steep + abs(tilt) * rise) + 0.5 * density.bend * half**2

@@ -16,7 +16,7 @@ from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.lattice.work import charge
 from edgeworth.errors import ComputationFailed
-from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 from edgeworth.losses.sampled import sampled_loss
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _SCOUTS = 1024  # cells of the rough laws that choose the tilt
 _NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
 _FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
 _MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
+_NEAREST = 0.5  # a tilt to its pole: the kernel is e^-27 then within a window that a million points can fill
+_LEAST_VARIANCE = 1e-300
 _STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
 _REST = 1e-10  # of the reading: what the range of one step may cost
 _SHORTEST = 1e-3  # standard deviations of the sum, of the range of a step
@@ -95,6 +97,9 @@ def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
     if isinstance(loss, GaussianLoss):
         far = _FARTHEST * loss.mu + loss.mu**2 / 2
         return max(-far, -_LARGEST_LOSS), min(far, _LARGEST_LOSS)
+    if isinstance(loss, ReplacedGaussianLoss):
+        top = min(float(loss.at(np.array([_FARTHEST + loss.shift]))[0]), _LARGEST_LOSS)
+        return -top, top
     if isinstance(loss, SampledLoss | ReplacedLoss) and isinstance(loss.base, GaussianLoss):
         far = _FARTHEST * loss.base.mu + loss.base.mu**2 / 2
         top = min(float(sampled_loss(np.array([far]), loss.rate)[0]), _LARGEST_LOSS)
@@ -144,7 +149,7 @@ def _back(parts: Parts, t: Array, *, right: bool) -> Array:
     least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
     moments = [loss.cumulants(2) for loss, _ in parts]
     variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
-    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(variance)
+    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(max(variance, _LEAST_VARIANCE))
     limit = min((-loss.steepest[0] if right else loss.steepest[1] - 1) for loss, _ in parts)
     steep = np.minimum(steep, limit)
     tilts = -steep if right else 1 + steep
@@ -184,7 +189,8 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     exact = common_step(parts)[1]
     spare = 0.0 if exact else min(max(math.log(1e4 / sum(n for _, n in parts)), 0.0), _MOST_SPARE)
     far = goal.greatest if goal.kind == "delta" else goal.least
-    tilt = _behind(k, goal.kind, far, _tilt(k, goal.kind, middle, spread, steepest), spare, 1 / spread)
+    least = _least_tilt(parts, spread, middle)
+    tilt = _behind(k, goal.kind, far, _tilt(k, goal.kind, middle, spread, (least, steepest)), spare, 1 / spread)
     base, width = k(tilt), _width(k, tilt, spread)
     nats = _NATS if exact else _FEWER_NATS + spare
     low = max((base - k(tilt - s) - nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
@@ -201,8 +207,18 @@ def _scout_step(loss: PrivacyLoss, ends: tuple[float, float]) -> float:
     return (ends[1] - ends[0]) / _SCOUTS
 
 
-def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, steepest: float) -> float:
-    """Where k(c) - c t is least, on the side of the poles that the kind of reading needs."""
+def _least_tilt(parts: Parts, spread: float, t: float) -> float:
+    """How near its pole a tilt may be: the window has to hold the kernel.
+
+    A record that is replaced at a small rate has far outcomes on both sides, and a steep tilt sees nothing else.
+    """
+    least = 0.5 / (spread + abs(t))
+    both = any(isinstance(loss, ReplacedLoss | ReplacedGaussianLoss) for loss, _ in parts)
+    return min(least, _NEAREST) if both else least
+
+
+def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, reach: tuple[float, float]) -> float:
+    """Where k(c) - c t is least, on the side of the poles that the kind of reading needs, so far from them."""
     from scipy.optimize import minimize_scalar  # noqa: PLC0415 - heavy, and few readings need it
 
     if kind == "overlap":
@@ -210,7 +226,7 @@ def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, stee
         return float(minimize_scalar(lambda c: k(c) - c * t, bounds=(away, 1 - away), method="bounded").x)
     pole, sign = (1.0, 1.0) if kind == "delta" else (0.0, -1.0)
 
-    least = 0.5 * spread / (spread + abs(t))
+    least, steepest = reach[0] * spread, reach[1]
 
     def at(v: float) -> float:
         return pole + sign * math.exp(v) / spread

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from edgeworth.losses import ReplacedGaussianLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["gaussian_error", "gaussian_shares", "laplace_shares", "sampled_gaussian_shares"]
+__all__ = [
+    "gaussian_error",
+    "gaussian_shares",
+    "laplace_shares",
+    "replaced_gaussian_shares",
+    "sampled_gaussian_shares",
+]
 
 _UNIT = 2.0**-53
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -34,6 +41,44 @@ def sampled_gaussian_shares(edge: Array, gap: Array, mu: float, p: float) -> tup
         x = np.log(edge / p) / mu + mu / 2
         length = np.log1p(gap / edge[:-1]) / mu
     return gaussian_shares(x[:-1], length, mu, right=x[1:])
+
+
+def replaced_gaussian_shares(loss: ReplacedGaussianLoss, h: float, first: int, last: int) -> tuple[Array, Array, float]:
+    """Logarithms of both shares of the cells [k h, (k+1) h] for 0 <= first <= k < last, and their relative error.
+
+    With N - e^g D = p e^(-a^2/2) (e^(ax) - e^(a x_g)) (1 + e^(g - a x - a x_g)) both shares are those of Gaussian noise
+    with mu = a, about x and, as phi(x) e^(-ax) = e^(a^2/2) phi(x + a), about x + a.
+    """
+    a, g = loss.shift, np.asarray(h * np.arange(first, last + 1), dtype=np.float64)
+    turn = loss.turn(g)
+    x = (0.5 * g + turn) / a
+    length = _lengths(loss, h, g)
+    near, far = gaussian_shares(x[:-1], length, a), gaussian_shares(x[:-1] + a, length, a)
+    front = math.log(loss.rate) - 0.5 * g[:-1] + turn[:-1] - a * a / 2 + np.log(np.expm1(a * length) / math.expm1(h))
+    rest = a * a / 2 + 0.5 * g - turn
+    left = front + np.logaddexp(near[0], far[0] + rest[1:])
+    right = front + np.logaddexp(near[1], far[1] + rest[:-1])
+    # The turn has an error of that of its factor, or as much of itself; the exponents have some ulps of themselves.
+    top = float(x[-1]) + a
+    factor = a * a + 2 * abs(math.log(loss.rate)) + 16
+    exponents = a * top + float(g[-1]) + factor
+    error = gaussian_error(x + a, 1.0) + _UNIT * (16 * exponents + 2 * (top + a) * factor * min(1 / a, top))
+    return left, right, error
+
+
+def _lengths(loss: ReplacedGaussianLoss, h: float, g: Array) -> Array:
+    """The lengths of the cells in x, each to its own precision: (h/2 + v(g + h) - v(g))/a.
+
+    v = asinh z with z = w sinh(g/2), and asinh z' - asinh z = asinh((z'^2 - z^2)/(z' sqrt(1+z^2) + z sqrt(1+z'^2))),
+    a quotient that is taken after division of both by z'^2.
+    """
+    low, high = g[:-1], g[1:]
+    with np.errstate(divide="ignore"):
+        ratio = np.where(low > 0, np.exp(-0.5 * h) * np.expm1(-low) / np.expm1(-high), 0.0)  # z/z'
+    inverse = 1 / np.sinh(np.minimum(loss.turn(high), 350.0))  # 1/z'
+    apart = -np.expm1(-0.5 * h) * (1 + np.exp(-0.5 * (low + high))) / -np.expm1(-high)  # 1 - z/z'
+    rise = apart * (1 + ratio) / (np.hypot(inverse, ratio) + ratio * np.hypot(inverse, 1.0))
+    return np.asarray((0.5 * h + np.arcsinh(rise)) / loss.shift)
 
 
 def gaussian_shares(x: Array, length: Array, mu: float, right: Array | None = None) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@
 | DiscreteGaussianDpEvent(s, D, dimension=1) | DiscreteGaussian(s, D) | the same: D is of the query, not of a record |
 | EpsilonDeltaDpEvent(epsilon, delta) | ApproxDP(epsilon, delta) | the same |
 | RandomizedResponseDpEvent(p, k) | refused | RandomizedResponse(log(1 + k (1-p)/p), k) |
-| PoissonSampledDpEvent(q, e) | PoissonSampled(e, q) | PoissonSampled(e, q, adjacency="replace") |
+| PoissonSampledDpEvent(q, e) | PoissonSampled(e, q) | PoissonSampled(e, q, adjacency="replace", clipped=True) |
 | SampledWithoutReplacementDpEvent(n, b, e) | refused | SampledWithoutReplacement(e, b, n) |
 | NonPrivateDpEvent(), no noise at all | ApproxDP(0, 1), which promises nothing | the same |
 
@@ -166,7 +166,7 @@ def _poisson(event: Any, relation: Any) -> Mechanism:
     sampled = from_dp_event(event.event, neighboring_relation=relation)
     if rate and NON_PRIVATE in _steps(sampled):
         return NON_PRIVATE
-    return PoissonSampled(sampled, rate=rate, adjacency=adjacency_of(relation))
+    return PoissonSampled(sampled, rate, adjacency_of(relation), clipped=relation is REPLACE_ONE)
 
 
 def _refuse_unsampled(event: Any, relation: Any) -> None:
