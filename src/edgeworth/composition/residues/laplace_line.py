@@ -150,16 +150,17 @@ class LaplaceLines(ByProfiles):
         c = self._tilt(number) if kind == "delta" else _BETWEEN[number]
         log_k = self._log_moment(c)
         if kind == "delta":
-            mean, depth = self._rung(number)[0], self._rung(number + 1)[1] - _ROOM
-            beyond = np.asarray(c + _BEYOND / self._spread, dtype=np.float64)
-            k = np.array([sum(self._log_moment(b)) for b in beyond.tolist()])
-            outward = np.min((k + (1 - beyond) * mean - depth + _ALIAS_NATS) / (beyond - c))
-            period = max((_ALIAS_NATS - depth) / (c - 1), float(outward), self._spread)
+            (mean, _), (farthest, depth) = self._rung(number), self._rung(number + 1)
+            depth -= _ROOM
         else:
-            depth = log_k[0] - 3.0
-            beyond, k = np.empty(0), np.empty(0)
-            period = (_ALIAS_NATS - depth) / (1 - c)
-        return _Line(kind, self._parts, c, log_k, period, (beyond, k))
+            mean, farthest, depth = 0.0, 2 * self._means_between[number] + self._spread, log_k[0] - _ROOM
+        pole = max(c, 1.0)
+        right, left = (np.asarray(x + _BEYOND / self._spread, dtype=np.float64) for x in (pole, 1.0))
+        k = [np.array([sum(self._log_moment(b)) for b in tilts.tolist()]) for tilts in (right, left)]
+        outward = np.min((k[0] + (1 - right) * mean - depth + _ALIAS_NATS) / (right - c))
+        inward = np.min((k[1] + left * farthest - depth + _ALIAS_NATS) / (left + c - 1))
+        period = max(float(outward), float(inward), self._spread)
+        return _Line(kind, self._parts, c, log_k, period, (right, k[0], left, k[1]))
 
 
 class _Line:
@@ -172,7 +173,7 @@ class _Line:
         c: float,
         log_moment: tuple[float, float],
         period: float,
-        beyond: tuple[Array, Array],
+        beyond: tuple[Array, Array, Array, Array],
     ) -> None:
         self.kind, self.c, self.period, self.beyond = kind, c, period, beyond
         self.k, self.k_error = log_moment
@@ -206,19 +207,34 @@ class _Line:
         value = front / self.period * (wave @ self._term).real
         error = front / self.period * (self._fixed + self._growing * np.abs(t)) * np.exp(doubt)
         error = (error + np.abs(value) * np.expm1(doubt) + 2 * slack * front) * (1 + 1e-9)
-        return np.maximum(value - error - self._aliases(t), 0.0), np.maximum(value + error, _LEAST)
+        line, size = self._straight(t)
+        value, error, rest = value - line, error + self._doubt(t) * size + 2 * _LEAST, self._aliases(t)
+        less, more = (rest, 0.0) if self.kind == "delta" else (0.0, rest)
+        return np.maximum(value - error - less, 0.0), np.maximum(value + error + more, _LEAST)
+
+    def _doubt(self, t: Array) -> Array:
+        """Of their exponents, and some ulps."""
+        return np.asarray(_UNIT * (16 + 4 * ((self.c + 1) * self.period + np.abs(t))))
+
+    def _straight(self, t: Array) -> tuple[Array, Array]:
+        """The aliases as far as they are straight lines in e^t, and the sum of their moduli.
+
+        Far left delta is 1 - u and the overlap u, far right the overlap is 1.
+        """
+        near, far = abs(self.c - 1) * self.period, self.c * self.period
+        ones = math.exp(-near) / -math.expm1(-near)
+        growing = np.exp(np.minimum(t - far, _LARGEST_EXPONENT)) / -math.expm1(-far)
+        return np.asarray(ones - growing if self.kind == "delta" else ones + growing), np.asarray(ones + growing)
 
     def _aliases(self, t: Array) -> Array:
-        """At least the sum of the aliases, all of which are >= 0."""
-        if self.kind == "overlap":
-            return np.asarray(
-                1 / math.expm1((1 - self.c) * self.period) + np.exp(t) / math.expm1(min(self.c * self.period, 700.0))
-            )
-        tilt, k = self.beyond
-        gap = (tilt - self.c) * self.period
-        first = (k - gap - np.log(-np.expm1(-gap)))[:, None] + np.multiply.outer(1 - tilt, t)
-        outward = np.exp(np.minimum(np.min(first, axis=0), _LARGEST_EXPONENT))
-        return np.asarray(outward + 1 / math.expm1(min((self.c - 1) * self.period, 700.0)))
+        """At least the sum of what the aliases differ by from these: E[(X - u)_+] on the right, E[(u - X)_+] left."""
+        right, k_right, left, k_left = self.beyond
+        gap = (right - self.c) * self.period
+        outward = (k_right - gap - np.log(-np.expm1(-gap)))[:, None] + np.multiply.outer(1 - right, t)
+        gap = (left + self.c - 1) * self.period
+        inward = (k_left - gap - np.log(-np.expm1(-gap)))[:, None] + np.multiply.outer(left, t)
+        most = [np.exp(np.minimum(np.min(logs, axis=0), _LARGEST_EXPONENT)) for logs in (outward, inward)]
+        return np.asarray(most[0] + most[1])
 
 
 def _log_moment(loss: PrivacyLoss, c: float) -> tuple[float, float]:
