@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -13,11 +14,11 @@ import edgeworth as ew
 from edgeworth.composition import fourier
 from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.fourier.answers import first_point
-from edgeworth.composition.fourier.lattice_sum import lattice_sum
+from edgeworth.composition.fourier.lattice_sum import _thinned, lattice_sum
 from edgeworth.composition.fourier.line import _first_negligible, _kernel, _pairs
 from edgeworth.composition.fourier.tails import Tails
 from edgeworth.errors import Unsupported
-from edgeworth.losses import TotalLoss
+from edgeworth.losses import TotalLoss, privacy_loss
 
 DIRECTIONS = ("forward", "backward", "both")
 
@@ -285,7 +286,7 @@ def test_kernels_are_the_sums_of_powers_that_they_stand_for(c, g, angle):
 def test_beyond_the_last_term_the_characteristic_function_is_negligible(mechanism, c):
     law = lattice_sum(TotalLoss.of(mechanism))
     parts = [tilt_nodes(nodes, n, c) for nodes, n in law.parts]
-    turn = _first_negligible(parts, law.strides, 42.0)
+    turn = _first_negligible(parts, law, 42.0)
     assert turn < math.pi
     angle = np.linspace(turn, math.pi, 4000)
     (part,) = parts
@@ -299,7 +300,50 @@ def test_beyond_the_last_term_the_characteristic_function_is_negligible(mechanis
 def test_where_all_strides_are_longer_nothing_is_claimed():
     law = lattice_sum(TotalLoss.of(ew.RandomizedResponse(1.0) ** 1000))
     parts = [tilt_nodes(nodes, n, 1.5) for nodes, n in law.parts]
-    assert math.isinf(_first_negligible(parts, (2,), 42.0))
+    assert math.isinf(_first_negligible(parts, replace(law, strides=(2,)), 42.0))
+
+
+@pytest.mark.parametrize("sigma", [16.0, 23.7, 100.0])
+@pytest.mark.parametrize("c", [-3.0, 0.5, 1.2, 60.0])
+def test_every_mth_atom_of_discrete_gaussian_noise_has_the_transform_of_all(sigma, c):
+    loss = privacy_loss(ew.DiscreteGaussian(sigma, sensitivity=2))
+    few, every = _thinned(loss), loss.nodes()
+    assert few.loss.size <= every.loss.size / int(sigma // 8) + 1
+    m = int(sigma // 8)
+    angle = np.linspace(0, math.pi / (2 * m), 40)
+    ends = []
+    for nodes in (few, every):
+        wave = np.exp(1j * np.multiply.outer(angle / loss.lattice.spacing, nodes.loss))
+        peak = c * (c - 1) / 2 * (2 / sigma) ** 2  # K(c) of continuous noise
+        ends.append(wave @ np.exp(c * nodes.loss + nodes.log_weight - peak))
+    np.testing.assert_allclose(*ends, atol=3e-13, rtol=0)
+    np.testing.assert_allclose(np.abs(ends[0]), np.exp(-0.5 * (sigma * angle) ** 2), atol=3e-13, rtol=0)
+
+
+@pytest.mark.parametrize("sigma", [16.0, 40.0, 300.0])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_one_step_of_thinned_noise_against_60_digits(sigma, direction):
+    """With sensitivity 3 the losses are (2k - 3) 3/(2 sigma^2)."""
+    step = answers(ew.DiscreteGaussian(sigma, sensitivity=3))
+    rate = 1 / (2 * mpmath.mpf(sigma) ** 2)
+    weight = {k: mpmath.e ** (-rate * k * k) for k in range(-math.ceil(12 * sigma), math.ceil(20 * sigma))}
+    whole = mpmath.fsum(weight.values())
+    for epsilon in (-0.2, 0.0, 1.3 / sigma, 20 / sigma):
+        gain = (w * (mpmath.e ** ((2 * k - 3) * 3 * rate) - mpmath.e**epsilon) for k, w in weight.items())
+        truth = mpmath.fsum(g for g in gain if g > 0) / whole
+        ends = step.delta(direction, np.array([epsilon]))
+        assert ends.lower[0] <= truth <= ends.upper[0] <= float(truth) * (1 + 1e-9)
+
+
+def test_thinning_keeps_few_atoms_and_only_of_the_finest_spacing():
+    fine, coarse = ew.DiscreteGaussian(64.0), ew.DiscreteGaussian(64.0, sensitivity=2)
+    alone, mixed = (lattice_sum(TotalLoss.of(mechanism)) for mechanism in (coarse**3, coarse**3 * fine))
+    assert alone.sigmas == (64.0,)
+    assert alone.parts[0][0].loss.size < 700
+    assert sorted(mixed.sigmas) == [0.0, 64.0]
+    assert ew.account(coarse**3 * fine).epsilon(1e-5).upper == pytest.approx(
+        ew.account(ew.Gaussian(64.0 / math.sqrt(13))).epsilon(1e-5).value, rel=1e-3
+    )
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=40), st.integers(1, 8), st.floats(0.0, math.pi))

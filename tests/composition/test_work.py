@@ -1,9 +1,13 @@
 """The lattice's work is counted: a reading ends when it is spent, with ends that hold, the same in every company."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 
 import edgeworth as ew
+from edgeworth.composition import moments
 from edgeworth.composition.lattice import ladder
 from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.composition.lattice.work import charge, done
@@ -54,3 +58,27 @@ def test_a_spent_reading_leaves_the_next_one_its_own_work(monkeypatch):
     together = LatticeAnswers(MIX)
     assert {what: read(together, what) for what in ASKED} == alone
     assert {what: read(together, what) for what in reversed(ASKED)} == alone
+
+
+def different_samples(count):
+    steps = [ew.PoissonSampled(ew.Laplace(1 + 0.01 * k), rate=0.01 + 0.0005 * k) for k in range(count)]
+    return functools.reduce(operator.mul, steps)
+
+
+def test_of_very_many_different_steps_f_is_no_work_for_a_lattice():
+    account = ew.account(different_samples(151))
+    before = done()
+    test = account.tradeoff(0.1)
+    assert done() == before
+    known = moments.prepared(account.total).tradeoff("both", np.array([0.1]))
+    assert (test.lower, test.upper) == (known.lower[0], known.upper[0])
+    assert 0 < test.lower < test.upper
+
+
+def test_no_better_slope_is_sought_where_the_ends_are_blurred(monkeypatch):
+    made = LatticeAnswers(TotalLoss.of(different_samples(3)))
+    lines = []
+    monkeypatch.setattr(made, "_common_line", lambda _, t: lines.append(t) or 0.2)
+    monkeypatch.setattr(made, "_miss", lambda direction, _: (0.5 if direction == "forward" else -0.1, 0.2, 0.3))
+    assert made._hull(0.1, 0.3) == (0.2, 0.3)
+    assert lines == [0.5, 0.1]

@@ -13,7 +13,7 @@ from edgeworth.composition.result import nothing_ran
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers, Ends
+    from edgeworth.composition.answered import Answers, Direction, Ends
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
@@ -23,6 +23,8 @@ __all__ = ["Aim", "narrowed"]
 _NEARLY_ALL_DIGITS = 1e-9
 _FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
 _NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
+_FEW_PARTS = 20  # different steps, for which a lattice is finer than a line for Laplace noise
+_VERY_MANY_PARTS = 150  # for which a lattice has no points left for f
 _MANY_PARTS = 50  # different steps, for which a recursion takes too long
 _WIDE = 1e-6  # a relative width at which another engine is asked, where no tolerance says so
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
@@ -48,6 +50,9 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if name == "contour" and lattice.applies(total):
         answers = _along_lines(total, aim)
         note = f"{wide} are narrowed by the lattice"
+    elif name == "lattice" and residues.lines_apply(total):
+        answers = _by_laplace_lines(total, aim)
+        note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
         answers = _on_lattice(total, aim)
         note = f"{wide} are narrowed by moments of tilted laws"
@@ -96,10 +101,28 @@ class _MomentsFirst(Combined):
         return self._second.bridge()
 
 
+class _MomentsForTests(_MomentsFirst):
+    """Of so many different steps that a lattice has too few points for f: the tilted moments alone say it."""
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._first.tradeoff(direction, alpha)
+
+
 def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:
     """What follows, with the tilted moments before it for quick answers and behind it for wide ones."""
     tilted = moments.prepared(total)
-    return _MomentsFirst(tilted, lambda: Combined(following(), lambda: tilted, aim.wide), _NOTHING_OPEN)
+    kind = _MomentsFirst if len(total.parts) <= _VERY_MANY_PARTS else _MomentsForTests
+    return kind(tilted, lambda: Combined(following(), lambda: tilted, aim.wide), _NOTHING_OPEN)
+
+
+def _by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The line for Laplace noise of many scales; lattices only where there are few enough of these to be narrower."""
+
+    def after() -> Answers:
+        return moments.prepared(total) if len(total.parts) > _FEW_PARTS else _on_lattice(total, aim)
+
+    return Combined(residues.prepared_lines(total), after, aim.wide)
 
 
 def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.losses import Nodes
+from edgeworth.losses import DiscreteGaussianLoss, Nodes
 from edgeworth.losses.moments import tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
-    from edgeworth.losses import Lattice, TotalLoss
+    from edgeworth.losses import Lattice, PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["LatticeSum", "lattice_sum"]
@@ -21,6 +22,7 @@ __all__ = ["LatticeSum", "lattice_sum"]
 _ULPS = 2.0**-50  # relative: what a ratio of two spacings may be off a whole number
 _MOST_DIVISIONS, _MOST_STRIDE = 12, 4096
 _BEYOND = math.exp(-45.0)  # at least the tilted mass of the atoms that an endless law leaves out, within its tilts
+_PER_SIGMA = 8  # atoms of discrete Gaussian noise in a standard deviation at the least: e^-631 is what fewer leave open
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class LatticeSum:
     """The spacing of each part in steps of the lattice."""
     beyond: tuple[float, ...]
     """At least the tilted mass of the atoms that each part leaves out."""
+    sigmas: tuple[float, ...]
+    """In steps of the lattice, the sigma of each part of which only every m-th atom is kept, m <= sigma/8; or 0."""
     step: float
     origin: float
     steepest: tuple[float, float]
@@ -51,6 +55,7 @@ class LatticeSum:
             tuple((Nodes(-nodes.loss, nodes.log_weight + nodes.loss), n) for nodes, n in self.parts),
             self.strides,
             self.beyond,
+            self.sigmas,
             self.step,
             -self.origin,
             (1 - self.steepest[1], 1 - self.steepest[0]),
@@ -92,16 +97,40 @@ def lattice_sum(total: TotalLoss) -> LatticeSum | None:
     uneven = len({lattice.spacing for lattice in known}) > 1
     counts = [n for _, n in kept]
     reach = [lattice.spacing * (abs(lattice.first) + lattice.log_null.size) for lattice in known]
+    sigmas = tuple(_sigma(loss, stride) for (loss, _), stride in zip(kept, strides, strict=True))
     return LatticeSum(
-        tuple((loss.nodes(), n) for loss, n in kept),
+        tuple((_thinned(loss) if sigma else loss.nodes(), n) for (loss, n), sigma in zip(kept, sigmas, strict=True)),
         strides,
         tuple(0.0 if math.isfinite(loss.support[1]) else _BEYOND for loss, _ in kept),
+        sigmas,
         step,
         math.fsum(n * lattice.offset for lattice, n in zip(known, counts, strict=True)),
         total.steepest,
         total.support,
         math.fsum(n * most for most, n in zip(reach, counts, strict=True)) if uneven else 0.0,
     )
+
+
+def _sigma(loss: PrivacyLoss, stride: int) -> float:
+    """That of discrete Gaussian noise with more atoms than its transform needs, whose spacing is the step; or 0."""
+    if stride != 1 or not isinstance(loss, DiscreteGaussianLoss) or loss.sigma < 2 * _PER_SIGMA:
+        return 0.0
+    return loss.sigma
+
+
+def _thinned(loss: PrivacyLoss) -> Nodes:
+    """Every m-th atom with m times its mass: the sums of e^(sL) P are the same but for e^-631, by Poisson summation.
+
+    The weights are made anew, so that their logarithms have the ulps of small numbers.
+    """
+    assert isinstance(loss, DiscreteGaussianLoss)
+    assert loss.lattice is not None
+    sigma = loss.sigma
+    m = int(sigma // _PER_SIGMA)
+    places = loss.nodes().loss[::m]
+    k = loss.lattice.first + m * np.arange(places.size, dtype=np.float64)
+    rate = float(1 / (2 * Fraction(sigma) ** 2))
+    return Nodes(places, -k * k * rate - math.log(sigma * math.sqrt(2 * math.pi) / m))
 
 
 def _is_usable(lattice: Lattice | None) -> bool:

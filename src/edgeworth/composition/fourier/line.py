@@ -104,14 +104,15 @@ class FourierLine:
         outward = float(np.min((k + (pole - tilt) * self.centre - log_value + _ALIAS_NATS) / (tilt - self.c)))
         if not max(inward, outward) < _MOST_POINTS * self.law.step:
             raise TooLarge(f"the period of the Fourier sum would hold more than {_MOST_POINTS:g} points")
-        return 2 * math.ceil(max(inward, outward, self.law.step) / self.law.step / 2) + 1
+        steps = max(max(inward, outward) / self.law.step, 1.0, 2 * max(self.law.sigmas))
+        return 2 * math.ceil(steps / 2) + 1
 
     def _terms_needed(self, parts: list[TiltedPart], atoms: int) -> tuple[int, float]:
         """How many terms are taken on one side, and the log of at least |phi| on all the others."""
         half = (self.size + 1) // 2
-        if half <= _FEW_TERMS:
+        if half <= _FEW_TERMS and not any(self.law.sigmas):
             return half, -math.inf
-        turn = _first_negligible(parts, self.law.strides, _TAIL_NATS)
+        turn = _first_negligible(parts, self.law, _TAIL_NATS)
         count = half if math.isinf(turn) else min(half, math.ceil(turn * self.size / (2 * math.pi)) + 1)
         if count * atoms > _MOST_WORK or count > _MOST_TERMS:
             raise TooLarge(f"the Fourier sum would need {count} terms of {atoms} atoms each")
@@ -233,18 +234,21 @@ def _product(parts: list[TiltedPart], h: float, count: int, beyond: tuple[float,
     return log_phi, log_bound, relative
 
 
-def _first_negligible(parts: list[TiltedPart], strides: tuple[int, ...], nats: float) -> float:
+def _first_negligible(parts: list[TiltedPart], law: LatticeSum, nats: float) -> float:
     """An angle (of one lattice step) from which on, up to pi, |phi| of the sum is below e^-nats; inf if none is.
 
     For atoms a, b that are D steps apart |a + b e^(iD u)| <= a + b - 2ab/(a + b) sin^2(D u/2); with disjoint pairs
     |phi(u)| <= 1 - 2 H_D sin^2(D u/2), H_D the sum of ab/(a + b). D = 2^i serves the angles from pi/(2D) to pi/D, and
-    the largest D all smaller ones. Only parts whose stride is the step itself are asked.
+    the largest D all smaller ones. Only parts whose stride is the step itself are asked. Discrete Gaussian noise that
+    was thinned has |phi(u)| = e^(-sigma^2 u^2/2) as long as that counts.
     """
-    asked = [part for part, stride in zip(parts, strides, strict=True) if stride == 1]
+    kinds = zip(parts, law.strides, law.sigmas, strict=True)
+    asked = [part for part, stride, sigma in kinds if stride == 1 and not sigma]
+    variance = math.fsum(part.count * sigma**2 for part, sigma in zip(parts, law.sigmas, strict=True))
+    best = math.sqrt(2 * nats / variance) * (1 + 1e-9) if variance else math.inf
     if not asked:
-        return math.inf
+        return best
     most = max(part.weight.size for part in asked)
-    best = math.inf
     for power in range(max(1, most.bit_length())):
         apart = 2**power
         pairs = [(part.count, _pairs(part.weight, apart)) for part in asked]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FINE", "LatticeAnswers"]
 
 _Answer = TypeVar("_Answer")
+_BLURRED = 1e-4  # a relative width of f in one direction that a better slope does not mend
 _STEP = 1e-3  # of the threshold, over which slopes are taken
 
 
@@ -52,9 +53,13 @@ class LatticeAnswers(BothWays):
         return Ends(lower, upper)
 
     def _hull(self, alpha: float, upper: float) -> tuple[float, float]:
-        """With work of its own: both tests may have spent theirs."""
+        """With work of its own: both tests may have spent theirs. Where they are blurred, no better slope is sought."""
         self._ladder.refill()
-        return super()._hull(alpha, upper)
+        tests = self._miss("forward", alpha), self._miss("backward", alpha)
+        if all(high - low <= _BLURRED * high for _, low, high in tests):
+            return super()._hull(alpha, upper)
+        tried = [t for t in (tests[0][0], -tests[1][0]) if math.isfinite(t)]
+        return max([0.0, *(self._common_line(alpha, t) for t in tried)]), upper
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""

@@ -1,0 +1,231 @@
+"""Ends of epsilon and f from ends of three profiles alone: for engines that read nothing else of a law.
+
+Both are found by search and then verified: an end of epsilon is an epsilon at which the matching end of delta lies on
+the right side of the target, and f is the maximum of a concave function, which values at some places enclose.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.both_ways import PerhapsSymmetric
+from edgeworth.errors import ComputationFailed
+
+if TYPE_CHECKING:
+    from edgeworth.composition.answered import Direction
+    from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.composition.moments.answers import MomentAnswers
+    from edgeworth.losses.law import Array
+
+__all__ = ["ByProfiles", "highest"]
+
+_ROUNDING = 1e-15
+_MOST_STEPS, _MOST_WIDENINGS = 40, 12
+_GRID, _ROUNDS = 9, 14  # places tried at a time in the search for a maximum: 4^-14 of the first interval is left
+_ENOUGH = 1e-11  # relative: a maximum that is known to this is searched no more
+_SMALL = 0.5  # an f below it is a difference of overlaps
+_LARGEST_EXPONENT = 700.0
+_STEP = 1e-3
+
+
+class ByProfiles(PerhapsSymmetric):
+    """Answers from `read`, the ends of E[(X - u)_+], E[(1 - X/u)_+] and E[min(X, u)] at u = e^t."""
+
+    def __init__(self, moments: MomentAnswers, middle: float, *, symmetric: bool) -> None:
+        self._moments, self._middle, self._symmetric = moments, middle, symmetric
+
+    @abstractmethod
+    def read(self, kind: Kind, t: Array) -> Ends:
+        """Ends of one kind at every t."""
+
+    # --- in one direction, t standing for -t where that is backward
+
+    def _tail(self, direction: Direction, t: Array) -> Ends:
+        return self.read("delta", t) if direction == "forward" else self.read("reverse", -t)
+
+    def _head(self, direction: Direction, t: Array) -> Ends:
+        return self.read("reverse", t) if direction == "forward" else self.read("delta", -t)
+
+    def _overlap(self, direction: Direction, t: Array) -> Ends:
+        if direction == "forward":
+            return self.read("overlap", t)
+        low, high = self.read("overlap", -t)
+        return Ends(np.exp(t) * low * (1 - 4 * _ROUNDING), np.exp(t) * high * (1 + 4 * _ROUNDING))
+
+    def profile(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of delta: left of the middle of the law, 1 - e^eps + e^eps delta'(-eps)."""
+        direct = epsilon >= (self._middle if direction == "forward" else -self._middle)
+        lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
+        if direct.any():
+            lower[direct], upper[direct] = self._tail(direction, epsilon[direct])
+        if not direct.all():
+            left = epsilon[~direct]
+            ends, growth = self._head(direction, left), np.exp(np.minimum(left, _LARGEST_EXPONENT))
+            base, room = -np.expm1(np.minimum(left, _LARGEST_EXPONENT)), 4 * _ROUNDING * (1 + growth)
+            lower[~direct] = np.maximum(base + growth * ends.lower - room, base * (1 - _ROUNDING))
+            upper[~direct] = base + growth * ends.upper + room
+        return Ends(np.clip(lower, 0.0, 1.0), np.minimum(upper, 1.0))
+
+    def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
+        """By the moments, or by delta itself."""
+        if self._moments.surely_reached(direction, epsilon, delta):
+            return True
+        return bool(self.profile(direction, np.array([epsilon])).upper[0] <= delta)
+
+    # --- epsilon
+
+    def root(self, direction: Direction, delta: float) -> tuple[float, float]:
+        """Ends of eps, between those that the tilted moments give."""
+        known = self._moments.root(direction, delta)
+        if known[0] == known[1] or not 0 < delta < 1 or math.isinf(known[1]):
+            return known
+        if known[0] == 0:
+            at_zero = self.profile(direction, np.zeros(1))
+            if at_zero.upper[0] <= delta:
+                return 0.0, 0.0
+            if at_zero.lower[0] <= delta:
+                return 0.0, self._end(direction, delta, 0.0, 1e-3 * known[1], known[1])
+        guess, margin = self._guess(direction, delta, known)
+        lower = self._end(direction, delta, guess, -margin, known[0])
+        return lower, max(self._end(direction, delta, guess, margin, known[1]), lower)
+
+    def _guess(self, direction: Direction, delta: float, between: tuple[float, float]) -> tuple[float, float]:
+        """Where delta is about the target, by false position in its logarithm, and what its ends leave open there."""
+
+        def height(epsilon: float) -> tuple[float, float]:
+            low, high = (float(end[0]) for end in self.profile(direction, np.array([epsilon])))
+            value = 0.5 * (low + high)
+            return (math.log(value / delta) if value > 0 else -1e3), (high - low) / max(value, 1e-300)
+
+        left, right = between
+        f_left, f_right = (height(end)[0] for end in between)
+        before, value, slope, side = left, f_left, 0.0, 0
+        for step in range(_MOST_STEPS):
+            share = f_left / (f_left - f_right) if f_left > 0 > f_right and step % 6 != 5 else 0.5
+            epsilon, last = left + share * (right - left), value
+            value, error = height(epsilon)
+            slope = min((value - last) / (epsilon - before), 0.0) if epsilon != before else slope
+            before = epsilon
+            if abs(value) <= max(0.1 * min(error, 1.0), 1e-14) or right - left <= 1e-15 * right:
+                break
+            if value > 0:
+                left, f_left, f_right = epsilon, value, f_right * (0.5 if side > 0 else 1.0)
+            else:
+                right, f_right, f_left = epsilon, value, f_left * (0.5 if side < 0 else 1.0)
+            side = 1 if value > 0 else -1
+        return before, min(2 * min(error, 1.0) / max(-slope, 1e-300), 1e-3 * before) + 4 * _ROUNDING * before
+
+    def _end(self, direction: Direction, delta: float, guess: float, margin: float, known: float) -> float:
+        """An eps on one side of the guess at which an end of delta is on the right side of the target."""
+        for _ in range(_MOST_WIDENINGS):
+            tried = max(guess + margin, 0.0)
+            if (tried - known) * margin >= 0:
+                break
+            low, high = (float(end[0]) for end in self.profile(direction, np.array([tried])))
+            if (high <= delta) if margin > 0 else (low >= delta):
+                return tried
+            margin *= 4
+        return known
+
+    # --- f
+
+    def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
+        """The threshold of a test, and ends of f, in one direction."""
+        places = self._moments.between(direction, alpha)
+        low, high = sorted(place if direction == "forward" else -place for place in places)
+        if not -_LARGEST_EXPONENT < low <= high < _LARGEST_EXPONENT:
+            raise ComputationFailed("the slope of f, e^loss, leaves the range of doubles")
+        if alpha > 0.5:
+            found = self._maximum(direction, "head", alpha, low, high)
+        else:
+            found = self._maximum(direction, "tail", alpha, low, high)
+            if found[1] < _SMALL:
+                found = self._maximum(direction, "overlap", alpha, low, high)
+        return (found[0] if direction == "forward" else -found[0]), found[1], found[2]
+
+    def _supporting(self, direction: Direction, way: str, alpha: float, t: Array) -> Ends:
+        """Ends of 1 - delta - u alpha; as overlap - u alpha, or u (1 - alpha - reverse), where that has more digits."""
+        u = np.exp(t)
+        price = u * alpha
+        if way == "tail":
+            low, high = self._tail(direction, t)
+            room = 4 * _ROUNDING * (1 + price)
+            return Ends(1 - (high + price) - room, 1 - (low + price) + room)
+        if way == "overlap":
+            low, high = self._overlap(direction, t)
+            room = 4 * _ROUNDING * (price + high)
+            return Ends(low - price - room, high - price + room)
+        low, high = self._head(direction, t)
+        room = 4 * _ROUNDING * u * ((1 - alpha) + high)
+        return Ends(u * ((1 - alpha) - high) - room, u * ((1 - alpha) - low) + room)
+
+    def _maximum(
+        self, direction: Direction, way: str, alpha: float, low: float, high: float
+    ) -> tuple[float, float, float]:
+        """Where the line is highest, and ends of that: grids within grids, all of which enclose it."""
+        room = 1e-3 * (high - low) + 1e-12 * (1 + abs(low) + abs(high))
+        low, high = low - room, high + room
+        best, least, most = 0.5 * (low + high), 0.0, 1 - alpha
+        for _ in range(_ROUNDS):
+            t = np.linspace(low, high, _GRID)
+            ends = self._supporting(direction, way, alpha, t)
+            at, lower, upper = highest(np.exp(t), ends)
+            if lower > least:
+                best, least = float(t[at]), lower
+            most = min(most, upper)
+            if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)):
+                break
+            low, high = float(t[max(at - 1, 0)]), float(t[min(at + 1, _GRID - 1)])
+        return best, max(least, 0.0), most
+
+    def overlap(self, t: Array) -> Array:
+        """At most E[min(X, e^t)]."""
+        return self.read("overlap", t).lower
+
+    def touching(self, direction: Direction, t: float) -> list[float]:
+        """Type I errors near t, as slopes on both sides of the overlap in e^t."""
+        places = t + _STEP * np.array([-1.0, 0.0, 1.0])
+        values = self._overlap(direction, places).lower
+        slopes = np.diff(values * math.exp(-t)) / np.array([-math.expm1(-_STEP), math.expm1(_STEP)])
+        return [min(float(slope), 1.0) for slope in slopes if slope > 0]
+
+    def bridge(self) -> tuple[float, float]:
+        """Two errors, in order, that a test at threshold 0 reaches in one direction: where the slope of f is -1."""
+        alpha = max([1e-300, *self.touching("forward", 0.0)])
+        beta = float(self.tradeoff("forward", np.array([alpha])).upper[0])
+        return min(alpha, beta), max(alpha, beta)
+
+
+def highest(z: Array, ends: Ends) -> tuple[int, float, float]:
+    """Of a concave function with these ends at places z: which place is highest, and ends of its maximum.
+
+    Right of a place it is below the chord from the place before, prolonged; left of one below the chord from the next.
+    Beyond the first and the last place only that bounds it: where the chord does not fall outwards, nothing is known.
+
+    >>> z = np.linspace(0.0, 2.0, 9)
+    >>> place, lower, upper = highest(z, Ends(-((z - 1.1) ** 2), -((z - 1.1) ** 2)))
+    >>> place, bool(lower <= 0 <= upper), upper < 0.05
+    (4, True, True)
+    """
+    low, high = ends
+    at, gap = int(np.argmax(low)), np.diff(z)
+    rise = (high[1:] - low[:-1]) / gap  # above the slope of the chord left of each place, and of all right of it
+    fall = (high[:-1] - low[1:]) / gap
+    if not (high[0] <= low[1] and high[-1] <= low[-2]):
+        return at, float(low[at]), math.inf
+    first, last = high[:-1], high[1:]
+    up = np.concatenate([[math.inf], rise[:-1]])
+    down = np.concatenate([fall[1:], [math.inf]])
+    # the lines first + up x and last + down (gap - x) cross at the highest place that both allow
+    with np.errstate(invalid="ignore", over="ignore"):
+        alone = np.fmin(first + np.maximum(up, 0.0) * gap, last + np.maximum(down, 0.0) * gap)
+        steep = (up > 0) & (down > 0) & np.isfinite(up) & np.isfinite(down)
+        cross = (first * down + last * up + up * down * gap) / np.where(steep, up + down, 1.0)
+    top = np.maximum(np.where(steep, np.minimum(alone, cross), alone), np.maximum(first, last))
+    most = float(np.max(top))
+    return at, float(low[at]), most + 8 * _ROUNDING * abs(most)
