@@ -34,6 +34,8 @@ _TESTS = 0.125  # … and of that where f is a difference
 ROUNDING = 1e-15
 MOST_RUNGS = 120  # on either side of the middle: up to 2e8 standard deviations from it, or 2e-12 of the way to an end
 LONGEST_STRIDE = 8  # rungs: three times the distance from the middle, or a sixth of that from an end
+_LEAST_SPREAD = 1e-6  # of how far the alternative lies, so that the rungs reach it where the null law has next to none
+_FARTHEST = 1e12
 _GROWTH = 0.15  # rungs are a standard deviation long in the middle, and 16 % of the distance from it far out
 _NEARER = 0.2  # of the distance to the end of the support, the longest rung there
 _MOST_KEPT = 24  # rungs, rough and fine
@@ -59,7 +61,8 @@ class Ladder:
         self.total, self.fine, self.fine_test = total, fine, _TESTS * fine
         self.parts = tuple((loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0) and n > 0)
         cumulants = total.cumulants(2)
-        self.spread = math.sqrt(max(float(cumulants.null[1]), 1e-300))
+        far = abs(float(cumulants.alternative[0])) + math.sqrt(max(float(cumulants.alternative[1]), 0.0))
+        self.spread = max(math.sqrt(max(float(cumulants.null[1]), 1e-300)), _LEAST_SPREAD * min(far, _FARTHEST))
         self.middle = 0.5 * float(cumulants.null[0] + cumulants.alternative[0])
         smooth = any(isinstance(loss, SampledLoss) and not loss.is_atomic for loss, _ in self.parts)
         left, right = self._side(-1.0, total.support[0] if smooth else -math.inf), self._side(1.0, math.inf)
@@ -124,10 +127,11 @@ class Ladder:
         self._left = MOST_WORK
 
     def read(self, kind: Kind, t: Array, width: float | None) -> Ends:
-        """Ends of one kind of reading at every t, rung by rung."""
+        """Ends of one kind of reading at every t, rung by rung; beyond the last one nothing is known."""
         numbers = np.array([self.number(x) for x in t.tolist()], dtype=int)
-        lower, upper = np.empty(t.size), np.empty(t.size)
-        for number in np.unique(numbers):
-            mine = numbers == number
+        lower, upper = np.zeros(t.size), np.ones(t.size)
+        reached = (t >= self._thresholds[0]) & (t <= self._thresholds[-1])
+        for number in np.unique(numbers[reached]):
+            mine = (numbers == number) & reached
             lower[mine], upper[mine] = self.rung(kind, int(number), width).ends(t[mine])
         return Ends(lower, upper)

@@ -39,6 +39,8 @@ _FEWEST_LEFT = 6
 _TRIED = 21  # thresholds at which a rung is judged
 _HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
 _LARGEST_EXPONENT = 700.0
+_KNOWN = 1e-290  # a mass that is more than what is put in place of one that underflows …
+_RAISED = 1e-303  # … and at least that
 _TAIL_ERROR = 1e-12
 _COARSEST = 0.2  # the longest step of a smoothed law
 _CHEAP = 2.0**17  # points for which no other way is tried
@@ -132,21 +134,29 @@ class Rung:
         Q[E] - P[E] - (u-1) P[E], with Q - P = P (e^B - 1) + D for each step; less where e^B is no double.
         """
         rise = self.above[:, 1] * np.expm1(np.minimum(self.above[:, 4], _LARGEST_EXPONENT)) + self.above[:, 3]
-        return _gain(self.above[:, 0], self.above[:, 1], rise, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
+        return _gain(self.above[:, 0], self.above[:, 1], rise, t)
 
     def _one_step_below(self, t: Array) -> Array:
         rise = self.below[:, 2] * np.expm1(np.minimum(-self.below[:, 4], _LARGEST_EXPONENT)) + self.below[:, 3]
-        return _gain(self.below[:, 0], self.below[:, 2], rise, np.expm1(np.minimum(-t, _LARGEST_EXPONENT)))
+        return _gain(self.below[:, 0], self.below[:, 2], rise, -t)
 
 
-def _gain(n: Array, weak: Array, rise: Array, growth: Array) -> Array:
-    """At least prod (1-w)^n - prod (1-w-rise)^n - growth (1 - prod (1-w)^n), and at least 0."""
+def _gain(n: Array, weak: Array, rise: Array, t: Array) -> Array:
+    """At least prod (1-w)^n - prod (1-w-rise)^n - (e^t - 1) (1 - prod (1-w)^n), and at least 0.
+
+    Masses that underflow were raised, as an upper end wants them; here those steps are left out of the event.
+    """
+    known = weak > _KNOWN
+    n, weak, rise = n[known], weak[known], rise[known]
+    growth = np.where(t > _LARGEST_EXPONENT, math.inf, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
     none = float(np.sum(n * np.log1p(-weak)))
     with np.errstate(divide="ignore"):
         ratio = float(np.sum(n * np.log1p(-np.minimum(rise / (1 - weak), 1.0))))
     more = math.exp(none) * -math.expm1(ratio)
+    if not more > 0:
+        return np.zeros(t.size)
     less = growth * -math.expm1(none)
-    return np.maximum(more - less - 8 * _TAIL_ERROR * (more + np.abs(less)), 0.0)
+    return np.maximum(more - less - 8 * _TAIL_ERROR * (more + np.abs(less)) - _RAISED * float(np.sum(n)), 0.0)
 
 
 def _log_none(rows: Array, column: int) -> float:
