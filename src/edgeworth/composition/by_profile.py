@@ -52,7 +52,7 @@ class ByProfile:
         return self._answers.bridge()
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or the other way."""
+        """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
         if not self._tests_last:
             return self._narrowed(direction, alpha, self._answers.tradeoff(direction, alpha))
         ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)))
