@@ -46,6 +46,7 @@ _WIDE_FEW = 1e-7  # … and for few samples, …
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
+_FARTHEST = 1e100  # an epsilon whose square is a number
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
 _EXTREMES = (EdgeworthError, ArithmeticError, ValueError, IndexError)  # laws so far out that no line is left
 
@@ -166,7 +167,7 @@ class Answers:
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
         # A guess from the normal law, on the shallow side: tails are heavier than that.
-        away = np.maximum(epsilon - self._bulk.mean_under_q, 0.0) * self._bulk.width
+        away = np.minimum(np.maximum(epsilon - self._bulk.mean_under_q, 0.0), _FARTHEST) * self._bulk.width
         depth = -0.3 * away * away
         return self._ask_again(depth, lambda answers, mine: answers.delta(direction, epsilon[mine]), self._wide)
 
