@@ -76,9 +76,20 @@ def test_an_engine_that_gives_up_leaves_what_was_known():
     assert (found.lower.tolist(), found.upper.tolist()) == ([0.0, 0.0], (1 - ALPHAS[2:4]).tolist())
 
 
-def test_more_readings_than_are_worth_it_are_left_as_they_are():
-    many = np.linspace(0.1, 0.9, 65)
-    assert np.all(ByProfile(Profiled(1.0), 1e-6).tradeoff("forward", many).lower == 0)
+def test_of_a_slow_engine_more_readings_than_are_worth_it_are_left_as_they_are():
+    many = np.linspace(0.1, 0.9, 5)
+    assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many).lower == 0)
+    assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many[1:]).lower > 0)
+
+
+def test_a_reading_has_the_same_bits_alone_and_in_company_and_a_curve_is_searched_in_few_questions():
+    engine, many = Profiled(1.0), np.linspace(0.001, 0.999, 500)
+    asked = []
+    engine.delta = lambda way, eps, delta=engine.delta: (asked.append(eps.size), delta(way, eps))[1]
+    together = ByProfile(engine, 1e-6).tradeoff("forward", many)
+    assert len(asked) <= 61
+    alone = ByProfile(engine, 1e-6).tradeoff("forward", many[77:78])
+    assert (alone.lower[0], alone.upper[0]) == (together.lower[77], together.upper[77])
 
 
 @pytest.mark.parametrize("seed", range(200))

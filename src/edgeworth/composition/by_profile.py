@@ -9,6 +9,7 @@ delta' the profile of the other direction. g is concave: a few of its values bou
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,16 +29,19 @@ _MOST_ROUNDS = 30
 _ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is worth
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
-_MOST_WIDE = 64  # readings at a time
+_MOST_QUICK, _MOST_SLOW = 2_000, 4  # readings at a time
 _FARTHEST = 600.0  # of the logarithm of a slope: nothing underflows
 _RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps that are up to e^600 long
 
 
 class ByProfile:
-    """The answers of an engine, with those of f that it leaves wide narrowed by its own profile."""
+    """The answers of an engine, with those of f that it leaves wide narrowed by its own profile.
 
-    def __init__(self, answers: Answers, wide: float, *, tests_last: bool = False) -> None:
-        self._answers, self._wide, self._tests_last = answers, wide, tests_last
+    The readings of a quick engine are searched together, those of a slow one alone, if they are few.
+    """
+
+    def __init__(self, answers: Answers, wide: float, *, slow: bool = False, tests_last: bool = False) -> None:
+        self._answers, self._wide, self._slow, self._tests_last = answers, wide, slow, tests_last
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """That of the engine."""
@@ -67,60 +71,73 @@ class ByProfile:
         """Those of the ends that are wide, narrowed by the profile."""
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
         lower, upper = ends.lower.copy(), ends.upper.copy()
-        for place in wide.tolist() if wide.size <= _MOST_WIDE else []:
-            narrower = self._searched(direction, float(alpha[place]), float(lower[place]), float(upper[place]))
-            lower[place], upper[place] = narrower
+        if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
+            searches = [_Search(float(alpha[k]), float(lower[k]), float(upper[k]), self._wide) for k in wide.tolist()]
+            for some in ([one] for one in searches) if self._slow else [searches]:
+                self._search(direction, some)
+            lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
         return Ends(lower, upper)
 
-    def _searched(self, direction: Direction, alpha: float, lower: float, upper: float) -> tuple[float, float]:
-        """Both ends at one alpha, round by round; what the engine cannot say more about stays as wide as it was.
+    def _search(self, direction: Direction, open_: list[_Search]) -> None:
+        """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
+        with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+            while open_:
+                sizes = [one.asked.size for one in open_]
+                alpha = np.repeat([one.alpha for one in open_], sizes)
+                gains = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))
+                parts = (np.split(end, np.cumsum(sizes)[:-1]) for end in gains)
+                open_ = [one for one, *ends in zip(open_, *parts, strict=True) if one.goes_on(Ends(*ends))]
 
-        The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
-        """
-        try:
-            low = max(math.log(max(lower, 1e-300) / (1 - alpha)), -_FARTHEST) - 1e-3
-            high = min(math.log((1 - lower) / alpha), _FARTHEST) + 1e-3
-            t = np.unique([low, high, 0.5 * (low + high), *(place for place in _FIRST if low < place < high)])
-            gains = self._gains(direction, alpha, t)
-            for _ in range(_MOST_ROUNDS):
-                best = min(max(int(np.argmax(gains.lower + gains.upper)), 1), t.size - 2)
-                near = slice(best - 1, best + 2)
-                lower = max(lower, float(np.max(gains.lower)))
-                upper = max(min(upper, _greatest(t, gains)), lower)
-                t, gains = t[near], Ends(gains.lower[near], gains.upper[near])
-                width = gains.upper - gains.lower
-                if upper - lower <= max(_ENOUGH * self._wide * upper, _NO_MORE * float(width[1])):
-                    break
-                if np.any(width > _HOPELESS * self._wide * np.maximum(np.abs(gains.lower), upper)):
-                    break
-                t, gains = self._closer(direction, alpha, t, gains)
-        except (EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
-            pass
-        return lower, upper
-
-    def _closer(self, direction: Direction, alpha: float, t: Array, known: Ends) -> tuple[Array, Ends]:
-        """Three places and the middles between them."""
-        middles = 0.5 * (t[:-1] + t[1:])
-        fresh = self._gains(direction, alpha, middles)
-        order = np.argsort(places := np.concatenate([t, middles]), kind="stable")
-        ends = (np.concatenate(pair)[order] for pair in zip(known, fresh, strict=True))
-        return places[order], Ends(*ends)
-
-    def _gains(self, direction: Direction, alpha: float, t: Array) -> Ends:
+    def _gains(self, direction: Direction, alpha: Array, t: Array) -> Ends:
         """Ends of g(e^t): 1 - delta(t) - e^t alpha for t >= 0, e^t (1 - alpha - delta'(-t)) for t < 0."""
         lower, upper = np.empty(t.size), np.empty(t.size)
         left, u = t < 0, np.exp(t)
         if left.any():
-            whole = 1 - alpha
+            whole = 1 - alpha[left]
             found = self._answers.delta(OPPOSITE[direction], -t[left])
             slack = 8 * _UNIT * (whole + found.upper)
             lower[left], upper[left] = u[left] * (whole - found.upper - slack), u[left] * (whole - found.lower + slack)
         if not left.all():
-            line = u[~left] * alpha
+            line = u[~left] * alpha[~left]
             found = self._answers.delta(direction, t[~left])
             slack = 8 * _UNIT * (1 + line)
             lower[~left], upper[~left] = 1 - found.upper - line - slack, 1 - found.lower - line + slack
         return Ends(lower, upper)
+
+
+class _Search:
+    """The search for the supremum at one alpha: its ends so far, and the places that it asks for next.
+
+    The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
+    """
+
+    def __init__(self, alpha: float, lower: float, upper: float, wide: float) -> None:
+        self.alpha, self.lower, self.upper, self._wide = alpha, lower, upper, wide
+        low = max(math.log(max(lower, 1e-300) / (1 - alpha)), -_FARTHEST) - 1e-3
+        high = min(math.log((1 - lower) / alpha), _FARTHEST) + 1e-3
+        self.asked = np.unique([low, high, 0.5 * (low + high), *(place for place in _FIRST if low < place < high)])
+        self._t, self._gains, self._rounds = np.empty(0), Ends(np.empty(0), np.empty(0)), 0
+
+    def goes_on(self, fresh: Ends) -> bool:
+        """Take the ends at the places asked for; whether more are asked for, in the middle between the best ones."""
+        order = np.argsort(t := np.concatenate([self._t, self.asked]), kind="stable")
+        t, gains = t[order], Ends(*(np.concatenate(pair)[order] for pair in zip(self._gains, fresh, strict=True)))
+        self.lower = max(self.lower, float(np.max(gains.lower)))
+        self.upper = max(min(self.upper, _greatest(t, gains)), self.lower)
+        best = min(max(int(np.argmax(gains.lower + gains.upper)), 1), t.size - 2)
+        near = slice(best - 1, best + 2)
+        self._t, self._gains = t[near], Ends(gains.lower[near], gains.upper[near])
+        self.asked = 0.5 * (self._t[:-1] + self._t[1:])
+        self._rounds += 1
+        return self._rounds < _MOST_ROUNDS and self._is_worth_it()
+
+    def _is_worth_it(self) -> bool:
+        """Whether another round can narrow the ends, and the values next to the best are known well enough for it."""
+        width = self._gains.upper - self._gains.lower
+        if self.upper - self.lower <= max(_ENOUGH * self._wide * self.upper, _NO_MORE * float(width[1])):
+            return False
+        scale = np.maximum(np.abs(self._gains.lower), self.upper)
+        return bool(np.all(width <= _HOPELESS * self._wide * scale))
 
 
 def _greatest(t: Array, gains: Ends) -> float:

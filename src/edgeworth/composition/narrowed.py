@@ -50,10 +50,11 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = _along_lines(total, aim)
         note = f"{wide} are narrowed by the lattice"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
-        answers = ByProfile(_on_lattice(total, aim), aim.wide)
+        answers = ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
         note = f"{wide} are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
-        answers = ByProfile(Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE), aim.wide)
+        rounded = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+        answers = ByProfile(rounded, aim.wide, slow=True)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "residues" and contour.applies(total):
         answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
@@ -79,7 +80,7 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
     def after() -> Answers:
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
-        return ByProfile(made, aim.wide, tests_last=True)
+        return ByProfile(made, aim.wide, slow=True, tests_last=True)
 
     return Combined(ByProfile(contour.prepared(total), aim.wide), after, aim.wide)
 
