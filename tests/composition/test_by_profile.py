@@ -77,7 +77,7 @@ def test_an_engine_that_gives_up_leaves_what_was_known():
 
 
 def test_of_a_slow_engine_more_readings_than_are_worth_it_are_left_as_they_are():
-    many = np.linspace(0.1, 0.9, 5)
+    many = np.linspace(0.1, 0.9, 17)
     assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many).lower == 0)
     assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many[1:]).lower > 0)
 

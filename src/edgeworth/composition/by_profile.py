@@ -29,7 +29,7 @@ _MOST_ROUNDS = 30
 _ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is worth
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
-_MOST_QUICK, _MOST_SLOW = 2_000, 4  # readings at a time
+_MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
 _FARTHEST = 600.0  # of the logarithm of a slope: nothing underflows
 _RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps that are up to e^600 long
 
