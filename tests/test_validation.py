@@ -55,6 +55,7 @@ REFUSED = [
     ),
     (validation.count, -1, "x=-1 is out of range; give an int >= 0"),
     (validation.count, np.int64(-7), "x=-7 is out of range; give an int >= 0"),
+    (validation.count, 2**1023, "x is larger than every float; give an int >= 0"),
     *(
         (take, bad, f"x={bad!r} is not a number or an array of numbers")
         for take in (validation.reals, validation.probabilities)

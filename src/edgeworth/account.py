@@ -82,7 +82,7 @@ def account(
     meant = _agreed(ran, run, adjacency)
     total = TotalLoss.of(ran)
     if tolerance is not None:
-        validation.positive(tolerance=tolerance)
+        tolerance = validation.positive(tolerance=tolerance)
     forward = compose(total, method, degree, tolerance)
     if tolerance is not None and not forward.certificate.certified:
         out = "no method has a guarantee for it; leave the tolerance out" if method == "auto" else 'use method="auto"'

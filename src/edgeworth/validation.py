@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["choice", "count", "finite", "non_negative", "positive", "probabilities", "probability", "reals"]
 
+_MOST_BITS = 1023  # of a count that is a float as well
+
 
 def _number(arguments: dict[str, Any], wanted: str) -> tuple[str, float]:
     """The one keyword argument as a float; bool, text, arrays and other objects are refused."""
@@ -74,6 +76,8 @@ def count(**argument: Any) -> int:
     whole = int(value)
     if not whole >= 0:
         raise InvalidArgument(f"{name}={whole!r} is out of range; give an int >= 0")
+    if whole.bit_length() > _MOST_BITS:
+        raise InvalidArgument(f"{name} is larger than every float; give an int >= 0")
     return whole
 
 
@@ -89,7 +93,7 @@ def choice(options: Iterable[str], **argument: Any) -> str:
     """One of the listed words."""
     ((name, value),) = argument.items()
     listed = list(options)
-    if value not in listed:
+    if not isinstance(value, str) or value not in listed:
         raise InvalidArgument(f"{name}={value!r} is unknown; give one of {', '.join(map(repr, listed))}")
     return str(value)
 

@@ -44,7 +44,7 @@ def test_with_atoms_epsilon_climbs_their_stairs_and_no_end_falls_out_of_the_brac
     assert np.all(found.upper[1:] >= found.upper[:-1] - found.width[:-1])
 
 
-@pytest.mark.parametrize("name", ["noisy SGD", "much Laplace noise", "a mix", *ATOMIC])
+@pytest.mark.parametrize("name", ["one sample", "noisy SGD", "Gaussian noise", "much Laplace noise", "a mix", *ATOMIC])
 def test_a_reading_alone_has_the_bits_of_the_same_reading_in_company(name):
     account = ew.account((SMOOTH | ATOMIC)[name])
     together = account.epsilon(DELTAS[::30])

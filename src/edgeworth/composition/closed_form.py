@@ -39,6 +39,7 @@ from edgeworth.losses import (
 
 __all__ = ["compose", "exists"]
 
+_LARGE, _HUGE = 1e150, 2.0**600  # of mu, and a unit for what is larger
 _ROUNDING = 1e-12  # relative: the formulas were measured at 1e-13 against 50 digits over 300 decades
 _MIXTURE_ROUNDING = 5e-12  # the same of two mixtures of normal laws, measured at 5e-13
 _ULPS = 2.0**-50  # of the largest loss, and of what a sample adds to its logarithm: where delta comes down to 0
@@ -68,11 +69,16 @@ def _curve(total: TotalLoss) -> TradeOff | None:
         return with_disclosure(Identity(), total)
     laws = [loss for loss, _ in total.parts]
     if all(isinstance(loss, GaussianLoss) for loss in laws):
-        squares = (n * loss.mu**2 for loss, n in total.parts if isinstance(loss, GaussianLoss))
-        return GaussianTradeOff(math.sqrt(math.fsum(squares)))
+        return GaussianTradeOff(_joint_mu([(n, loss.mu) for loss, n in total.parts if isinstance(loss, GaussianLoss)]))
     if len(laws) > 1 or total.parts[0][1] > 1:
         return None
     return one_step(laws[0])
+
+
+def _joint_mu(steps: list[tuple[int, float]]) -> float:
+    """The root of the sum of n mu^2; in units of 2^600 where squares would overflow."""
+    unit = 1.0 if max(mu for _, mu in steps) < _LARGE else _HUGE
+    return math.sqrt(math.fsum(n * (mu / unit) ** 2 for n, mu in steps)) * unit
 
 
 def _shift(total: TotalLoss) -> float:

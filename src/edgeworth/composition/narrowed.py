@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues
 from edgeworth.composition.answered import answered
+from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.result import nothing_ran
 
@@ -54,10 +55,11 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = _by_laplace_lines(total, aim)
         note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
-        answers = _on_lattice(total, aim)
+        answers = ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
         note = f"{wide} are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
-        answers = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+        rounded = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+        answers = ByProfile(rounded, aim.wide, slow=True)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "residues" and contour.applies(total):
         answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
@@ -67,7 +69,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Combined(fourier.prepared(total), lambda: after, aim.wide)
         note = f"{wide} are narrowed by the lattice and the recursion"
     elif name in ("contour", "recursion") and total.is_exact and not nothing_ran(total):
-        first = contour.prepared(total) if name == "contour" else _by_recursion(total)
+        first = ByProfile(contour.prepared(total), aim.wide) if name == "contour" else _by_recursion(total)
         answers = Combined(first, lambda: moments.prepared(total), aim.wide)
         note = f"{wide} are narrowed by moments of tilted laws"
     else:
@@ -77,14 +79,15 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
 
 
 def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
-    """The line integral, narrowed by the lattice where that applies."""
+    """The line integral, narrowed by the lattice where that applies; f by the profile of each."""
     if not lattice.applies(total):
-        return contour.prepared(total)
+        return ByProfile(contour.prepared(total), aim.wide)
 
     def after() -> Answers:
-        return _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
+        made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
+        return ByProfile(made, aim.wide, slow=True, tests_last=True)
 
-    return Combined(contour.prepared(total), after, aim.wide)
+    return Combined(ByProfile(contour.prepared(total), aim.wide), after, aim.wide)
 
 
 class _MomentsFirst(Combined):

@@ -319,7 +319,7 @@ def _basic_composition(total: TotalLoss) -> PiecewiseLinear | None:
     forward = sum(n * profile(epsilon / steps) for profile, n in profiles)
     backward = sum(n * profile.reverse()(epsilon / steps) for profile, n in profiles)
     room = 1 + 1e-12 * steps
-    forward, backward = np.minimum(forward * room, 1.0), np.minimum(backward * room, 1.0)
+    forward, backward = (np.minimum(np.minimum(delta, 1.0) * room, 1.0) for delta in (forward, backward))
     # the line of the backward direction at eps is that of the forward one at -eps
     delta = np.concatenate([forward, -np.expm1(-epsilon) + np.exp(-epsilon) * backward])
     return from_points(np.concatenate([epsilon, -epsilon]), np.minimum(delta, 1.0), symmetric=False)

@@ -112,7 +112,7 @@ class ApproxDPProfile(SymmetricProfile):
 
     def _epsilon(self, delta: Array) -> Array:
         top, free = self.guaranteed_epsilon, self.guaranteed_delta
-        spare = np.clip((delta - free) / max(1 - free, 5e-324), 0.0, 1.0)
+        spare = np.clip((delta - free) / (1 - free), 0.0, 1.0) if free < 1 else np.zeros(delta.shape)
         left = np.clip(1 - spare * (1 + exp(-top)), 5e-324, 1.0)
         return np.where(delta < free, np.inf, np.maximum(top + np.log(left), 0.0) * (delta < 1))
 

@@ -68,11 +68,12 @@ def mills(y: Array) -> Array:
 def mills_drop(x: Array, step: float) -> Array:
     """R(x) - R(x + step) > 0 for x >= -1 and step > 0, to a relative 3e-14.
 
-    By subtraction while R halves over the step, else the integral of -R'(y) = 1 - y R(y) (Gauss-Legendre).
+    By subtraction while R halves over the step, else the integral of -R'(y) = 1 - y R(y) (Gauss-Legendre), its
+    terms added in one order however many x there are: a number has the bits that it has in an array.
     """
     before, after = mills(x), mills(x + step)
     y = x + step * (_NODES[:, None] + 1) / 2
-    integral = step / 2 * (_WEIGHTS @ _mills_slope(y))
+    integral = step / 2 * np.cumsum(_WEIGHTS[:, None] * _mills_slope(y), axis=0)[-1]
     return np.where(after < before / 2, before - after, integral)
 
 

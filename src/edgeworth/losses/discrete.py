@@ -70,7 +70,7 @@ class DiscreteGaussianLoss(LatticeLoss):
 
     def __init__(self, scale: float, sensitivity: int) -> None:
         sigma = max(scale, _LEAST_SCALE)
-        reach = math.ceil(_REACH * sigma)
+        reach = math.ceil(_REACH * min(sigma, 1e300))
         _refuse_many(f"DiscreteGaussian(scale={scale!r}, sensitivity={sensitivity!r})", 2 * reach + sensitivity + 1)
         k = np.arange(-reach, sensitivity + reach + 1, dtype=np.float64)
         exact = Fraction(sigma)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.errors import InvalidArgument
 from edgeworth.losses.law import Nodes, PrivacyLoss, is_exact_quotient
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
@@ -142,4 +143,9 @@ class LaplaceLoss(PrivacyLoss):
 @privacy_loss.register
 def _(mechanism: Laplace) -> PrivacyLoss:
     theta = mechanism.sensitivity / mechanism.scale
+    if not math.isfinite(theta):
+        raise InvalidArgument(
+            f"sensitivity={mechanism.sensitivity!r} over scale={mechanism.scale!r} is larger than every float; "
+            "give a larger scale"
+        )
     return LaplaceLoss(theta, rounded=not is_exact_quotient(mechanism.sensitivity, mechanism.scale))

@@ -46,7 +46,9 @@ _WIDE_FEW = 1e-7  # … and for few samples, …
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
+_FARTHEST = 1e100  # an epsilon whose square is a number
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
+_EXTREMES = (EdgeworthError, ArithmeticError, ValueError, IndexError)  # laws so far out that no line is left
 
 
 class Answers:
@@ -74,8 +76,11 @@ class Answers:
 
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
-        centre = np.array([self._at(self._level(0.0)).integrals.mean_under_q])
-        ends = self._ask_again(np.zeros(1), lambda answers, _: answers.delta("forward", centre), wide=0.5)
+        try:
+            centre = np.array([self._at(self._level(0.0)).integrals.mean_under_q])
+            ends = self._ask_again(np.zeros(1), lambda answers, _: answers.delta("forward", centre), wide=0.5)
+        except _EXTREMES:
+            return False
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
     @cached_property
@@ -119,7 +124,7 @@ class Answers:
             for levels in (np.zeros_like(wanted), wanted):
                 (rest,) = np.nonzero(is_wide(ends, wide))
                 if rest.size:
-                    with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+                    with suppress(*_EXTREMES):
                         _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
         else:
             ends = self._ask_levels(wanted, ask)
@@ -162,7 +167,7 @@ class Answers:
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
         # A guess from the normal law, on the shallow side: tails are heavier than that.
-        away = np.maximum(epsilon - self._bulk.mean_under_q, 0.0) * self._bulk.width
+        away = np.minimum(np.maximum(epsilon - self._bulk.mean_under_q, 0.0), _FARTHEST) * self._bulk.width
         depth = -0.3 * away * away
         return self._ask_again(depth, lambda answers, mine: answers.delta(direction, epsilon[mine]), self._wide)
 

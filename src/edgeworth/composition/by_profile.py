@@ -1,0 +1,162 @@
+"""f from the profile: where an engine has more digits of delta than of its tests, the dual has them, too.
+
+    f(alpha) = sup over u > 0 of g(u),    g(u) = 1 - delta(log u) - u alpha = u (1 - alpha - delta'(-log u)),
+
+delta' the profile of the other direction. g is concave: a few of its values bound it everywhere.
+`docs/proofs/by-profile.md` proves it.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import OPPOSITE, Direction, Ends, is_wide
+from edgeworth.errors import EdgeworthError
+
+if TYPE_CHECKING:
+    from edgeworth.composition.answered import Answers
+    from edgeworth.losses.law import Array
+
+__all__ = ["ByProfile"]
+
+_UNIT = 2.0**-53
+_FIRST = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)  # places of the first round, of those inside
+_MOST_ROUNDS = 30
+_ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is worth
+_NO_MORE = 3.0  # times the width of the best value, which no round can beat
+_HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
+_MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
+_FARTHEST = 600.0  # of the logarithm of a slope: nothing underflows
+_RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps that are up to e^600 long
+
+
+class ByProfile:
+    """The answers of an engine, with those of f that it leaves wide narrowed by its own profile.
+
+    The readings of a quick engine are searched together, those of a slow one alone, if they are few.
+    """
+
+    def __init__(self, answers: Answers, wide: float, *, slow: bool = False, tests_last: bool = False) -> None:
+        self._answers, self._wide, self._slow, self._tests_last = answers, wide, slow, tests_last
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """That of the engine."""
+        return self._answers.delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """That of the engine."""
+        return self._answers.epsilon(direction, delta)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the engine."""
+        return self._answers.bridge()
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
+        if not self._tests_last:
+            return self._narrowed(direction, alpha, self._answers.tradeoff(direction, alpha))
+        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)))
+        (wide,) = np.nonzero(is_wide(ends, self._wide))
+        if wide.size:
+            other = self._answers.tradeoff(direction, alpha[wide])
+            ends.lower[wide] = np.maximum(ends.lower[wide], np.minimum(other.lower, ends.upper[wide]))
+            ends.upper[wide] = np.minimum(ends.upper[wide], np.maximum(other.upper, ends.lower[wide]))
+        return ends
+
+    def _narrowed(self, direction: Direction, alpha: Array, ends: Ends) -> Ends:
+        """Those of the ends that are wide, narrowed by the profile."""
+        (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
+        lower, upper = ends.lower.copy(), ends.upper.copy()
+        if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
+            searches = [_Search(float(alpha[k]), float(lower[k]), float(upper[k]), self._wide) for k in wide.tolist()]
+            for some in ([one] for one in searches) if self._slow else [searches]:
+                self._search(direction, some)
+            lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
+        return Ends(lower, upper)
+
+    def _search(self, direction: Direction, open_: list[_Search]) -> None:
+        """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
+        with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+            while open_:
+                sizes = [one.asked.size for one in open_]
+                alpha = np.repeat([one.alpha for one in open_], sizes)
+                gains = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))
+                parts = (np.split(end, np.cumsum(sizes)[:-1]) for end in gains)
+                open_ = [one for one, *ends in zip(open_, *parts, strict=True) if one.goes_on(Ends(*ends))]
+
+    def _gains(self, direction: Direction, alpha: Array, t: Array) -> Ends:
+        """Ends of g(e^t): 1 - delta(t) - e^t alpha for t >= 0, e^t (1 - alpha - delta'(-t)) for t < 0."""
+        lower, upper = np.empty(t.size), np.empty(t.size)
+        left, u = t < 0, np.exp(t)
+        if left.any():
+            whole = 1 - alpha[left]
+            found = self._answers.delta(OPPOSITE[direction], -t[left])
+            slack = 8 * _UNIT * (whole + found.upper)
+            lower[left], upper[left] = u[left] * (whole - found.upper - slack), u[left] * (whole - found.lower + slack)
+        if not left.all():
+            line = u[~left] * alpha[~left]
+            found = self._answers.delta(direction, t[~left])
+            slack = 8 * _UNIT * (1 + line)
+            lower[~left], upper[~left] = 1 - found.upper - line - slack, 1 - found.lower - line + slack
+        return Ends(lower, upper)
+
+
+class _Search:
+    """The search for the supremum at one alpha: its ends so far, and the places that it asks for next.
+
+    The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
+    """
+
+    def __init__(self, alpha: float, lower: float, upper: float, wide: float) -> None:
+        self.alpha, self.lower, self.upper, self._wide = alpha, lower, upper, wide
+        low = max(math.log(max(lower, 1e-300) / (1 - alpha)), -_FARTHEST) - 1e-3
+        high = min(math.log((1 - lower) / alpha), _FARTHEST) + 1e-3
+        self.asked = np.unique([low, high, 0.5 * (low + high), *(place for place in _FIRST if low < place < high)])
+        self._t, self._gains, self._rounds = np.empty(0), Ends(np.empty(0), np.empty(0)), 0
+
+    def goes_on(self, fresh: Ends) -> bool:
+        """Take the ends at the places asked for; whether more are asked for, in the middle between the best ones."""
+        order = np.argsort(t := np.concatenate([self._t, self.asked]), kind="stable")
+        t, gains = t[order], Ends(*(np.concatenate(pair)[order] for pair in zip(self._gains, fresh, strict=True)))
+        self.lower = max(self.lower, float(np.max(gains.lower)))
+        self.upper = max(min(self.upper, _greatest(t, gains)), self.lower)
+        best = min(max(int(np.argmax(gains.lower + gains.upper)), 1), t.size - 2)
+        near = slice(best - 1, best + 2)
+        self._t, self._gains = t[near], Ends(gains.lower[near], gains.upper[near])
+        self.asked = 0.5 * (self._t[:-1] + self._t[1:])
+        self._rounds += 1
+        return self._rounds < _MOST_ROUNDS and self._is_worth_it()
+
+    def _is_worth_it(self) -> bool:
+        """Whether another round can narrow the ends, and the values next to the best are known well enough for it."""
+        width = self._gains.upper - self._gains.lower
+        if self.upper - self.lower <= max(_ENOUGH * self._wide * self.upper, _NO_MORE * float(width[1])):
+            return False
+        scale = np.maximum(np.abs(self._gains.lower), self.upper)
+        return bool(np.all(width <= _HOPELESS * self._wide * scale))
+
+
+def _greatest(t: Array, gains: Ends) -> float:
+    """At least the supremum of a concave function of u = e^t, from its ends at rising t; inf where they prove nothing.
+
+    Right of two places the function is below the line through them, and so it is left of two others: between
+    neighbours the lower of these two lines bounds it, and both together at any place where the one is taken for the
+    other. Left of the first place it rises if the second is surely higher; the last two likewise.
+    """
+    least, most = gains
+    if not (least[1] >= most[0] and least[-2] >= most[-1]):
+        return math.inf
+    step = np.diff(t)
+    ratio = np.exp(step[:-1]) * np.expm1(step[1:]) / np.expm1(step[:-1])  # of a gap in u to the one before
+    more = 1 + _RATIO_ERROR
+    climb = np.append(0.0, np.maximum(most[1:-1] - least[:-2], 0.0) * ratio * more)  # of the line from the left
+    fall = np.append(np.maximum(most[1:-1] - least[2:], 0.0) / ratio * more, 0.0)  # and of that from the right
+    both = climb + fall
+    share = np.clip((most[1:] - most[:-1] + fall) / np.where(both > 0, both, 1.0), 0.0, 1.0)
+    share[0], share[-1] = 0.0, 1.0  # there is one line only
+    slack = 8 * _UNIT * (np.abs(most[1:]) + np.abs(most[:-1]) + both)
+    return float(np.max(np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack))

@@ -1,0 +1,163 @@
+"""f by its dual: against formulas, concave functions whose maximum is known, and exact sums of atoms."""
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb, arb_poly, ctx
+
+import edgeworth as ew
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.by_profile import ByProfile, _greatest
+from edgeworth.curves import GaussianTradeOff
+from edgeworth.errors import ComputationFailed
+
+
+class Profiled:
+    """An engine with all digits of the profile of G_mu, up to a width, and none of its tests."""
+
+    def __init__(self, mu, width=0.0):
+        self.profile, self.width, self.tests = GaussianTradeOff(mu).profile(), width, 0
+
+    def delta(self, _, epsilon):
+        value = self.profile(epsilon)
+        return Ends(value * (1 - self.width - 1e-12), value * (1 + self.width + 1e-12))
+
+    def epsilon(self, _, delta):
+        return self.delta(_, delta)
+
+    def tradeoff(self, _, alpha):
+        self.tests += alpha.size
+        return Ends(np.zeros(alpha.size), 1 - alpha)
+
+    def bridge(self):
+        return 0.1, 0.2
+
+
+ALPHAS = np.array([1e-80, 1e-10, 0.003, 0.4, 0.97, 1 - 1e-9])
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0, 9.0])
+@pytest.mark.parametrize("direction", ["forward", "backward", "both"])
+def test_the_dual_of_a_gaussian_profile_is_its_trade_off_function(mu, direction):
+    found = ByProfile(Profiled(mu), 1e-6).tradeoff(direction, ALPHAS)
+    truth = GaussianTradeOff(mu)(ALPHAS)
+    assert np.all(found.lower <= truth * (1 + 1e-13))
+    assert np.all(found.upper >= truth * (1 - 1e-13))
+    seen = (truth > 1e-3) | (mu < 9)  # with next to no privacy left 1 - delta has few digits where alpha is small
+    assert np.all((found.upper - found.lower)[seen] <= 2e-8 * truth[seen])
+
+
+def test_a_wide_profile_gives_wide_ends_that_hold():
+    found = ByProfile(Profiled(1.0, 1e-5), 1e-6).tradeoff("forward", ALPHAS[2:4])
+    truth = GaussianTradeOff(1.0)(ALPHAS[2:4])
+    assert np.all((found.lower <= truth) & (truth <= found.upper))
+    assert np.all(found.upper - found.lower < 1e-4)
+
+
+def test_tests_are_asked_last_where_that_is_said_and_only_for_what_is_wide():
+    quick, poor = Profiled(1.0), Profiled(1.0, 1e-3)
+    ByProfile(quick, 1e-6, tests_last=True).tradeoff("forward", ALPHAS[2:5])
+    ByProfile(poor, 1e-6, tests_last=True).tradeoff("forward", ALPHAS[2:5])
+    assert (quick.tests, poor.tests) == (0, 3)
+
+
+def test_the_other_readings_are_those_of_the_engine():
+    made, engine = ByProfile(Profiled(1.0), 1e-6), Profiled(1.0)
+    assert made.delta("forward", ALPHAS).lower.tolist() == engine.delta("forward", ALPHAS).lower.tolist()
+    assert made.epsilon("forward", ALPHAS).lower.tolist() == engine.epsilon("forward", ALPHAS).lower.tolist()
+    assert made.bridge() == (0.1, 0.2)
+
+
+def test_an_engine_that_gives_up_leaves_what_was_known():
+    engine = Profiled(1.0)
+    engine.delta = lambda *_: (_ for _ in ()).throw(ComputationFailed("no profile"))
+    found = ByProfile(engine, 1e-6).tradeoff("forward", ALPHAS[2:4])
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.0, 0.0], (1 - ALPHAS[2:4]).tolist())
+
+
+def test_of_a_slow_engine_more_readings_than_are_worth_it_are_left_as_they_are():
+    many = np.linspace(0.1, 0.9, 17)
+    assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many).lower == 0)
+    assert np.all(ByProfile(Profiled(1.0), 1e-6, slow=True).tradeoff("forward", many[1:]).lower > 0)
+
+
+def test_a_reading_has_the_same_bits_alone_and_in_company_and_a_curve_is_searched_in_few_questions():
+    engine, many = Profiled(1.0), np.linspace(0.001, 0.999, 500)
+    asked = []
+    engine.delta = lambda way, eps, delta=engine.delta: (asked.append(eps.size), delta(way, eps))[1]
+    together = ByProfile(engine, 1e-6).tradeoff("forward", many)
+    assert len(asked) <= 61
+    alone = ByProfile(engine, 1e-6).tradeoff("forward", many[77:78])
+    assert (alone.lower[0], alone.upper[0]) == (together.lower[77], together.upper[77])
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_concave_function_passes_the_bound_of_its_values(seed):
+    """The least of some lines, or a parabola: values with errors, at places anywhere around the maximum."""
+    rng = np.random.default_rng(seed)
+    t = np.sort(rng.uniform(-2, 2, rng.integers(3, 9)))
+    u, fine = np.exp(t), np.exp(np.linspace(-8, 8, 200_001))
+    if seed % 2:
+        slopes, heights = rng.normal(size=5) * np.array([1, 1, 1, 1, 5]), rng.uniform(0, 2, 5)
+        slopes[:2] = abs(slopes[0]), -abs(slopes[1])
+
+        def g(x):
+            return np.min(heights[:, None] + slopes[:, None] * (x - 1), axis=0)
+    else:
+        centre, bend = math.exp(rng.uniform(-1, 1)), 10 ** rng.uniform(-2, 3)
+
+        def g(x):
+            return 1 - bend * (x - centre) ** 2
+
+    width = 10 ** rng.uniform(-12, -2)
+    error = rng.uniform(-1, 1, t.size) * width
+    bound = _greatest(t, Ends(g(u) + error - width, g(u) + error + width))
+    assert bound >= np.max(g(fine)) - 1e-12
+
+
+def test_three_places_around_a_smooth_maximum_prove_it_to_the_square_of_their_distance():
+    for distance in (1e-2, 1e-4):
+        t = distance * np.array([-1.5, -0.5, 0.5, 1.5])
+        value = 1 - np.expm1(t) ** 2
+        assert 1 <= _greatest(t, Ends(value, value)) < 1 + 2 * distance**2
+
+
+def test_values_that_do_not_enclose_a_maximum_prove_nothing():
+    t = np.array([-1.0, 0.0, 1.0])
+    rising = Ends(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
+    assert _greatest(t, rising) == math.inf
+
+
+def exact_tests(scale, sensitivity, times, mu, t):
+    """P[T > t] and Q[T <= t] of discrete Gaussian steps and one G_mu, in balls: a sum of normal tails."""
+    reach = int(45 * scale) + sensitivity
+    weights = [(-(arb(k) ** 2) / (2 * arb(scale) ** 2)).exp() for k in range(-reach, reach + 1)]
+    whole = sum(weights, arb(0))
+    masses = arb_poly([w / whole for w in weights]) ** times
+    alpha, beta = arb(0), arb(0)
+    for k in range(len(masses)):
+        place = k - times * reach
+        loss = (2 * place - times * sensitivity) * arb(sensitivity) / (2 * arb(scale) ** 2)
+        away = (arb(t) - loss) / mu
+        alpha += masses[k] * ((away + mu / 2) / arb(2).sqrt()).erfc() / 2
+        beta += masses[k] * loss.exp() * ((mu / 2 - away) / arb(2).sqrt()).erfc() / 2
+    return alpha, beta
+
+
+@pytest.mark.parametrize("t", [-24.1, -3.0, 0.7, 9.9])
+def test_a_law_that_is_nearly_on_a_lattice_has_six_digits_of_f(t):
+    """Little Gaussian noise beside discrete noise: between its peaks the tests of a line have no digits."""
+    before, ctx.prec = ctx.prec, 300
+    try:
+        scale, sigma = 1.2671960511006, 32.20131570100805
+        alpha, beta = exact_tests(scale, 3, 10, 1 / arb(sigma), t)
+        asked = float(alpha)
+        truth = beta - arb(t).exp() * (arb(asked) - alpha)  # f is convex: to the square of a rounding
+        account = ew.account(ew.Gaussian(sigma) * ew.DiscreteGaussian(scale, 3) ** 10, direction="forward")
+        found = account.tradeoff(asked)
+        assert arb(found.lower) <= truth * (1 + arb(10) ** -25)
+        assert truth * (1 - arb(10) ** -25) <= arb(found.upper)
+        assert found.upper - found.lower < 1e-6 * found.upper
+    finally:
+        ctx.prec = before

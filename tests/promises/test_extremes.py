@@ -1,0 +1,58 @@
+"""Far outside of what anyone runs there is still an answer, and it holds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import edgeworth as ew
+from edgeworth.errors import InvalidArgument
+
+
+@pytest.mark.parametrize(("sigma", "rate", "steps"), [(0.03, 0.5, 3), (0.001, 0.3, 100)])
+def test_with_next_to_no_noise_a_record_is_seen_whenever_it_is_sampled(sigma, rate, steps):
+    """delta = 1 - (1 - rate)^steps at every eps that is small beside 1/sigma^2."""
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate) ** steps)
+    found = account.delta(3.0)
+    assert found.lower <= 1 - (1 - rate) ** steps <= found.upper
+    assert found.upper - found.lower < 1e-9
+
+
+def test_what_is_always_disclosed_costs_every_epsilon_and_no_warning():
+    account = ew.account(ew.ApproxDP(1.0, 1.0))
+    assert account.epsilon(np.array([1e-5, 0.5])).lower.tolist() == [np.inf, np.inf]
+    assert account.tradeoff(0.1).upper == 0
+
+
+def test_of_noise_whose_square_is_no_float_every_epsilon_is_infinite():
+    assert ew.account(ew.Gaussian(1e-300) * ew.Gaussian(1.0)).epsilon(1e-5).lower == np.inf
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            lambda: ew.account(ew.Laplace(5e-324)),
+            "sensitivity=1.0 over scale=5e-324 is larger than every float; give a larger scale",
+        ),
+        (lambda: ew.Gaussian(1.0) ** 10**400, "count is larger than every float; give an int >= 0"),
+        (
+            lambda: ew.account(ew.Gaussian(1.0), direction=np.empty(0)),
+            "direction=array([], dtype=float64) is unknown; give one of 'both', 'forward', 'backward'",
+        ),
+    ],
+)
+def test_what_no_float_can_hold_is_refused_by_name(given, message):
+    with pytest.raises(InvalidArgument) as refused:
+        given()
+    assert str(refused.value) == message
+
+
+def test_a_tolerance_may_be_a_fraction():
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 100, tolerance=Fraction(1, 3))
+    assert account.tolerance == 1 / 3
+    assert account.epsilon(1e-5).upper > 0
+
+
+def test_an_epsilon_whose_square_is_no_float_has_no_delta():
+    assert ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 100).delta(1e300).upper < 1e-300
