@@ -329,7 +329,9 @@ def test_the_certificate_says_what_was_rounded():
     assert rounded.sources == {"rounding of losses, relative, aimed at": 4e-7}
 
 
-@pytest.mark.parametrize(("sigma", "n", "eps"), [(0.05, 2, 519.7), (0.05, 2, 821.6), (0.06, 2, 377.4), (0.04, 3, 1583.3)])
+@pytest.mark.parametrize(
+    ("sigma", "n", "eps"), [(0.05, 2, 519.7), (0.05, 2, 821.6), (0.06, 2, 377.4), (0.04, 3, 1583.3)]
+)
 def test_far_beyond_the_null_law_a_sample_leaks_no_more_than_all_records(sigma, n, eps):
     """Under P the loss hardly moves, under Q it is in the hundreds: masses underflow, and rungs must reach that far."""
     whole = ew.account(ew.Gaussian(sigma) ** n).delta(eps).upper

@@ -22,10 +22,11 @@ Side: TypeAlias = Literal["left", "middle", "right"]
 _Row: TypeAlias = tuple[float, float, float, float]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
-_APART = 4.0  # of neighbouring rungs, in standard deviations of the tilted law …
+_APART, _FEW_APART = 4.0, 2.0  # of neighbouring rungs, in standard deviations of the tilted law, of few steps …
 _RATIO = 0.8  # … and relative to the distance from the pole …
 _NEAR = 2.5  # … within a standard deviation of it: there the integrand loses half a digit at most between rungs
-_FARTHEST = 5.0  # nats that the integrand of a threshold may lose from one rung to the next
+_FARTHEST, _FEW_FARTHEST = 5.0, 2.5  # nats that the integrand of a threshold may lose from one rung to the next
+_FEW = 50  # steps, whose law is not nearly normal
 _MOST_HALVINGS = 40
 _AT_A_TIME = 4  # rungs whose moments are taken together …
 _STEADY = 1.5  # … while the variance stays within this factor
@@ -42,6 +43,8 @@ class Ladder:
 
     def __init__(self, moments: LogMoments, side: Side) -> None:
         self.side, self._moments = side, moments
+        few = 0 < moments.steps < _FEW
+        self._apart, self._farthest = (_FEW_APART, _FEW_FARTHEST) if few else (_APART, _FARTHEST)
         self.outward = -1.0 if side == "left" else 1.0
         closest = _CLOSEST * moments.width
         pole = 1.0 if side == "right" else 0.0
@@ -86,9 +89,9 @@ class Ladder:
         while len(tilts) < _AT_A_TIME:
             distance = c - 1 if self.side == "right" else -c if self.side == "left" else min(c, 1 - c)
             ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
-            step = longest = 1 / (math.sqrt(variance) / _APART + 1 / (ratio * distance))
+            step = longest = 1 / (math.sqrt(variance) / self._apart + 1 / (ratio * distance))
             if growth:
-                shorter = 1 / (math.sqrt(_grown(variance, growth * longest)) / _APART + 1 / (ratio * distance))
+                shorter = 1 / (math.sqrt(_grown(variance, growth * longest)) / self._apart + 1 / (ratio * distance))
                 step = max(shorter, min(longest, 0.5 / growth))
             c, variance = c + self.outward * step, _grown(variance, growth * step)
             if not least < c < greatest:
@@ -103,7 +106,7 @@ class Ladder:
         """
         before, start = len(self._rows), self._last[0]
         for row in self._rows_at(tilts):
-            if not self._rise(row) < _FARTHEST:
+            if not self._rise(row) < self._farthest:
                 if len(self._rows) == before:
                     self._approach(row)
                 return
@@ -121,7 +124,7 @@ class Ladder:
         for _ in range(_MOST_HALVINGS):
             rise = self._rise(row)
             unreached = not math.isfinite(rise) and bool(self._rows)
-            if rise < _FARTHEST or unreached or abs(row[0] - last) < 1e-9 * abs(row[0]):
+            if rise < self._farthest or unreached or abs(row[0] - last) < 1e-9 * abs(row[0]):
                 break
             (row,) = self._rows_at([last + (row[0] - last) / 2])
         if math.isfinite(row[1]):

@@ -36,6 +36,7 @@ _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse")
 UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
 _MOST_MOVES = 5
 _POOR, _GOOD = 3e-10, 1e-12  # relative widths at which halving is tried, and at which it ends
+_LARGEST = 600.0  # of an exponent
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
 _NEAR = 6.0  # standard deviations
@@ -79,16 +80,17 @@ class LineProfiles:
         lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
         if near.any():
             lower[near], upper[near] = self._read(kinds[0], sign * epsilon[near])
-        if (direct & ~near).any():
-            lower[direct & ~near], upper[direct & ~near] = self._by_complement(direction, epsilon[direct & ~near])
-        if not direct.all():
+        mirrored = ~direct & (epsilon < _LARGEST)
+        far = ~near & ~mirrored
+        if far.any():
+            lower[far], upper[far] = self._by_complement(direction, epsilon[far])
+        if mirrored.any():
             # delta(eps) = 1 - e^eps + e^eps delta'(-eps): no cancellation while e^eps is small
-            e = epsilon[~direct]
+            e = epsilon[mirrored]
             ends = self._read(kinds[1], sign * e)
-            with np.errstate(over="ignore", invalid="ignore"):
-                base, growth = -np.expm1(e), np.exp(e)
-                lower[~direct] = np.clip(base + growth * ends.lower - ROUNDING * (1 + growth), 0.0, 1.0)
-                upper[~direct] = np.clip(base + growth * ends.upper + ROUNDING * (1 + growth), 0.0, 1.0)
+            base, growth = -np.expm1(e), np.exp(e)
+            lower[mirrored] = np.clip(base + growth * ends.lower - ROUNDING * (1 + growth), 0.0, 1.0)
+            upper[mirrored] = np.clip(base + growth * ends.upper + ROUNDING * (1 + growth), 0.0, 1.0)
         return Ends(lower, upper)
 
     def _by_complement(self, direction: Direction, epsilon: Array) -> Ends:

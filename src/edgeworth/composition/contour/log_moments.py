@@ -47,6 +47,7 @@ class LogMoments:
         self.steepest, self._gaussian, self._others = steps.steepest, steps.gaussian, steps.others
         self._log_ways = steps.log_ways
         self._count = np.array([float(n) for _, n in self._others])
+        self.steps = float(self._count.sum())
         self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
         centre = self._rows(np.array([0.0, 0.5, 1.0]), self._sets[_BETWEEN])
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}

@@ -187,7 +187,9 @@ class Tail:
         """Lower and upper end of the reading of the law at t: E[(X-u)_+], E[(1-X/u)_+] or E[min(X, u)]."""
         index, share = self.window.place(t)
         low, high = (self._at_points(index + step, t) for step in (0, 1))
-        return (1 - share) * low[0] + share * high[0], (1 - share) * low[1] + share * high[1]
+        with np.errstate(invalid="ignore"):  # no share of what overflows
+            lower, upper = ((1 - share) * low[end] + share * high[end] for end in (0, 1))
+        return np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), math.inf, upper)
 
     def _at_points(self, index: Index, t: Array) -> tuple[Array, Array]:
         """Ends at points; of the reverse, times the point's e^(t_k - t), which makes it linear between points."""
