@@ -104,6 +104,8 @@ class SampledLoss(PrivacyLoss):
         least, greatest = self.base.support
         if self.base.null_only > 0:
             least = -math.inf
+        if least == -math.inf and greatest == math.inf and self.base.null_only == self.base.alternative_only == 0:
+            return math.log1p(-self.rate), math.inf
         ends = self._loss(np.array([least, greatest]))
         return float(ends[0]), float(ends[1])
 

@@ -105,8 +105,10 @@ class Answers:
 
     def _wanted(self, depth: Array) -> NDArray[np.int_]:
         """The level of each; deeper readings never want a shallower one."""
+        if depth.size == 1:
+            return np.array([self._level(float(depth[0]))])
         deep = self._level(float(depth.min()))
-        if depth.size == 1 or deep == self._level(float(depth.max())):
+        if deep == self._level(float(depth.max())):
             return np.full(depth.size, deep)
         return np.array([self._level(one) for one in depth.tolist()])
 

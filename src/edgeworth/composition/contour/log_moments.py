@@ -101,7 +101,7 @@ class LogMoments:
         if not nodes.size.size or not nodes.open.all():
             return normal
         exponent = c * nodes.loss + nodes.log_weight
-        weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+        weight = _relative(exponent, nodes)
         whole = np.add.reduceat(weight, nodes.start)
         for frequency in (normal, 2 * normal, 4 * normal):
             wave = np.exp((1j * frequency) * nodes.loss)
@@ -164,6 +164,13 @@ def _one_part(tilt: Array, nodes: _Nodes) -> Array:
     return rows
 
 
+def _relative(exponent: Array, nodes: _Nodes) -> Array:
+    """The exponentials, relative to the largest of each part."""
+    if nodes.size.size == 1:
+        return np.asarray(np.exp(exponent - exponent.max()))
+    return np.asarray(np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size)))
+
+
 def _third_moment(tilt: Array, nodes: _Nodes) -> Array:
     """E|L - E L|^3 of one step at every tilt."""
     weight = _weights(tilt, nodes)[1]
@@ -174,8 +181,7 @@ def _third_moment(tilt: Array, nodes: _Nodes) -> Array:
 
 def _third_moments(c: float, nodes: _Nodes) -> Array:
     """The same for one tilt, of each part."""
-    exponent = c * nodes.loss + nodes.log_weight
-    weight = np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size))
+    weight = _relative(c * nodes.loss + nodes.log_weight, nodes)
     whole = np.add.reduceat(weight, nodes.start)
     off = np.abs(nodes.loss - np.repeat(np.add.reduceat(weight * nodes.loss, nodes.start) / whole, nodes.size))
     return np.asarray(np.add.reduceat(weight * (off * off * off), nodes.start) / whole)
