@@ -55,7 +55,9 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = _by_laplace_lines(total, aim)
         note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
-        answers = ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
+        answers = _on_lattice(total, aim)
+        if len(total.parts) <= _VERY_MANY_PARTS:
+            answers = ByProfile(answers, aim.wide, slow=True)
         note = f"{wide} are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
         rounded = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)

@@ -15,8 +15,6 @@ from edgeworth.mechanisms.flatten import tally
 
 __all__ = ["PoissonSampled", "SampledWithoutReplacement"]
 
-_LEAST_RATE = 5e-324  # one record of a population beyond the range of floats is still one record
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Sample(Step):
@@ -149,7 +147,7 @@ class SampledWithoutReplacement(_Sample):
         """The share size/population of the records, rounded once; 0 and 1 only where it is that exactly."""
         if self.size in (0, self.population):
             return float(bool(self.size))
-        return min(max(self.size / self.population, _LEAST_RATE), 1 - 2**-53)
+        return min(self.size / self.population, 1 - 2**-53)
 
     @property
     def adjacency(self) -> Adjacency | None:
