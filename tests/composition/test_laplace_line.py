@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.composition import moments, residues
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice.by_profiles import highest
 from edgeworth.composition.residues import laplace_line
+from edgeworth.composition.searched import highest
 from edgeworth.errors import Unsupported
 from edgeworth.losses import LaplaceLoss, TotalLoss, privacy_loss
 

@@ -99,7 +99,7 @@ def test_samplers_of_different_neighbours_differ():
 
 def test_the_rate_of_a_batch_is_rounded_once_and_never_to_all_or_nothing():
     assert ew.SampledWithoutReplacement(NOISE, 256, 50_000).rate == 256 / 50_000
-    assert ew.SampledWithoutReplacement(NOISE, 1, 10**308).rate == 1e-308
+    assert ew.SampledWithoutReplacement(NOISE, 1, 10**300).rate == 1e-300
     assert ew.SampledWithoutReplacement(NOISE, 10**20 - 1, 10**20).rate == 1 - 2**-53
 
 

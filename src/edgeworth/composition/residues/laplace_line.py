@@ -19,7 +19,7 @@ import numpy as np
 from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.contour.tilted_part import tilt_nodes
-from edgeworth.composition.lattice.by_profiles import ByProfiles
+from edgeworth.composition.searched import SearchedAnswers
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import LaplaceLoss
 
@@ -71,7 +71,7 @@ def prepared_lines(total: TotalLoss) -> LaplaceLines:
     return LaplaceLines(total)
 
 
-class LaplaceLines(ByProfiles):
+class LaplaceLines(SearchedAnswers):
     """Ends of delta, epsilon and f; both directions are the same."""
 
     def __init__(self, total: TotalLoss) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.moments.answers import MomentAnswers
     from edgeworth.losses.law import Array
 
-__all__ = ["ByProfiles", "highest"]
+__all__ = ["SearchedAnswers", "highest"]
 
 _ROUNDING = 1e-15
 _MOST_STEPS, _MOST_WIDENINGS = 40, 12
@@ -33,7 +33,7 @@ _LARGEST_EXPONENT = 700.0
 _STEP = 1e-3
 
 
-class ByProfiles(PerhapsSymmetric):
+class SearchedAnswers(PerhapsSymmetric):
     """Answers from `read`, the ends of E[(X - u)_+], E[(1 - X/u)_+] and E[min(X, u)] at u = e^t."""
 
     def __init__(self, moments: MomentAnswers, middle: float, *, symmetric: bool) -> None:
