@@ -65,7 +65,7 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
-        if np.all(ends.upper * (1 - self._wide) <= ends.lower):
+        if (ends.upper * (1 - self._wide) <= ends.lower).all():
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE:

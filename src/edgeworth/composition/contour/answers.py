@@ -130,7 +130,7 @@ class Answers:
                         _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
         else:
             ends = self._ask_levels(wanted, ask)
-        if not np.all(ends.upper * (1 - wide) <= ends.lower):
+        if not (ends.upper * (1 - wide) <= ends.lower).all():
             self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
         return ends
 

@@ -129,8 +129,10 @@ class LineProfiles:
 
         Where something does, eps backward is below that end, too: a quick bound if it is enough, else a reading.
         """
-        known = np.isfinite(upper)
-        settled = known & (self._backward_ceiling(upper) <= delta)
+        known, low = np.isfinite(upper), self._backward_ceiling(upper) <= delta
+        if known.all() and low.all():
+            return np.empty(0, dtype=np.intp)
+        settled = known & low
         (asked,) = np.nonzero(known & ~settled)
         if asked.size:
             settled[asked] = self._backward_ceiling(upper[asked], fine=True) <= delta[asked]

@@ -41,7 +41,7 @@ class Roots:
 
     def served(self, threshold: Array) -> bool:
         """Whether all of these lie where no other line does better."""
-        return bool(self._ends[0] <= threshold.min() and threshold.max() <= self._ends[1])
+        return _within(threshold, *self._ends)
 
     def __call__(self, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
         """Thresholds at which the reading has these logarithms, and the width that its errors leave open around each.
@@ -49,7 +49,7 @@ class Roots:
         By interpolation, or by Newton's method beyond its ends.
         """
         z, inverse = ndtri_exp(log_target), self._inverse
-        if inverse.least <= z.min() and z.max() <= inverse.most:
+        if _within(z, inverse.least, inverse.most):
             return self._interpolated(z, log_target)
         known = (z >= inverse.least) & (z <= inverse.most)
         x, width = np.empty(z.size), np.empty(z.size)
@@ -105,6 +105,13 @@ class Inverse:
         if met.any():
             x[met], growth[met] = np.interp(z[met], self._z, self._x), 1.0
         return x, np.interp(z, self._z, self._open), self.noise + self._ulps * growth
+
+
+def _within(x: Array, least: float, most: float) -> bool:
+    """Whether all of them lie between these two; a number alone is looked at as one."""
+    if x.size == 1:
+        return bool(least <= x.item() <= most)
+    return bool(least <= x.min() and x.max() <= most)
 
 
 def _weights(z: Array) -> Array:
