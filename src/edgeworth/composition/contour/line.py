@@ -201,7 +201,7 @@ class Line:
                 log_bound += part.count * np.log(np.minimum(larger, 1.0))
         jumps = [part for part in parts if part.alone]
         if jumps:
-            stairs = guess * np.append(1.0, _LADDER)
+            stairs = _LADDER * guess
             heights = np.append(0.0, log_far(stairs, jumps, 0.0))
             log_bound += heights[np.searchsorted(stairs, t[:-1], side="right")]
         return log_bound
