@@ -95,7 +95,7 @@ def test_a_reader_that_goes_away_is_no_traceback(environment):
 
 def test_an_interrupted_sweep_says_how_to_go_on_and_does(environment, tmp_path):
     out = tmp_path / "out.csv"
-    arguments = [COMMAND, "sweep", "--noise-multiplier", "0.6:2:400", "--rate", "0.01", "--steps", "2000"]
+    arguments = [COMMAND, "sweep", "--noise-multiplier", "0.6:2:1500", "--rate", "0.01", "--steps", "2000"]
     arguments += ["--jobs", "1", "--out", out]
     with subprocess.Popen(  # noqa: S603
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
@@ -108,7 +108,7 @@ def test_an_interrupted_sweep_says_how_to_go_on_and_does(environment, tmp_path):
     assert told.splitlines()[-1] == f"stopped: the rows so far are in {out}; the same command goes on from there"
     acknowledged = out.read_text(encoding="utf-8").count("\n") - 1
     again = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-    assert again.stdout == f"table: {out} ({400 - acknowledged} computed, {acknowledged} found)\n"
+    assert again.stdout == f"table: {out} ({1500 - acknowledged} computed, {acknowledged} found)\n"
 
 
 @pytest.mark.parametrize(("shell", "line"), [("bash", BASH), ("zsh", ZSH)])
