@@ -14,7 +14,7 @@ from edgeworth.composition.contour.answers import Answers
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.roots import _newton
 from edgeworth.composition.contour.sampled_gaussian import Steps
-from edgeworth.composition.contour.tilted_part import _waves_at_multiples
+from edgeworth.composition.contour.waves import waves_at_multiples
 from edgeworth.losses import GaussianLoss, TotalLoss
 from edgeworth.losses.moments import excess
 
@@ -80,7 +80,7 @@ def test_the_excess_is_accurate_relative_to_itself(z):
 @pytest.mark.parametrize("count", [2, 3, 12, 141])
 def test_waves_at_multiples_are_accurate_relative_to_their_angles(count):
     angle = np.array([1e-9, -3e-4, 0.02, 0.7, -2.5])
-    waves = _waves_at_multiples(angle, count)
+    waves = waves_at_multiples(angle, count)
     for j in range(count):
         for at, found in zip(angle.tolist(), waves[j].tolist(), strict=True):
             with mpmath.workdps(40):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from edgeworth.composition.contour.shifted import (
     shifted_bounds,
     with_cell_masses,
 )
-from edgeworth.composition.contour.waves import wave_less_one
+from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiples
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss
@@ -100,7 +100,7 @@ class TiltedPart:
         Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
         """
         nodes = self.raised or self
-        return _waves(nodes.loss, nodes.weight, t), self._error(t)
+        return sums_of_waves(nodes.loss, nodes.weight, t), self._error(t)
 
     def on_even_grid(self, h: float, count: int) -> tuple[NDArray[np.complex128], Array]:
         """The same at t = 0, h, …, (count - 1) h, from the waves at some 2 sqrt(count) of these frequencies.
@@ -114,7 +114,7 @@ class TiltedPart:
         blocks = -(-nodes.loss.size // _BLOCK)
         loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
         loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
-        near, far = _waves_at_multiples(h * loss, m), _waves_at_multiples(m * h * loss, m)
+        near, far = waves_at_multiples(h * loss, m), waves_at_multiples(m * h * loss, m)
         near[0] = far[0] = 1.0  # instead of a_0 = b_0 = 0: the sums of v a_j and of v b_k come with the others
         far *= weight
         cells = (
@@ -153,33 +153,6 @@ class TiltedPart:
         """Of the tilted law."""
         mean = float(self.weight @ self.loss)
         return float(self.weight @ (self.loss - mean) ** 2)
-
-
-def _waves_at_multiples(angle: NDArray[Any], count: int) -> NDArray[np.complex128]:
-    """e^(ij angle) - 1 for j = 0, …, count - 1: one angle, then sums of angles.
-
-    With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
-    """
-    waves = np.zeros((count, angle.size), dtype=complex)
-    waves[1] = wave_less_one(angle)
-    done = 2
-    while done < count:
-        half, rows = waves[done // 2], min(done, count - done)
-        a = half * (2 + half)
-        np.multiply(waves[:rows], 1 + a, out=waves[done : done + rows])
-        waves[done : done + rows] += a
-        done += rows
-    return waves
-
-
-def _waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray[np.complex128]:
-    """Sum of v (e^(itL) - 1)."""
-    values = np.empty(t.size, dtype=complex)
-    block = max(1, _LARGEST_BLOCK // loss.size)
-    for start in range(0, t.size, block):
-        part = slice(start, start + block)
-        values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
-    return values
 
 
 def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:

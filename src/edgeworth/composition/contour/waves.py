@@ -13,7 +13,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["wave_less_one"]
+    from edgeworth.losses.law import Array
+
+__all__ = ["sums_of_waves", "wave_less_one", "waves_at_multiples"]
+
+_LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 
 
 def wave_less_one(angle: NDArray[Any]) -> NDArray[np.complex128]:
@@ -31,3 +35,30 @@ def wave_less_one(angle: NDArray[Any]) -> NDArray[np.complex128]:
     made.real = -tangent * sine
     made.imag = sine
     return made
+
+
+def waves_at_multiples(angle: NDArray[Any], count: int) -> NDArray[np.complex128]:
+    """e^(ij angle) - 1 for j = 0, …, count - 1: one angle, then sums of angles.
+
+    With a and b the waves of two angles, that of their sum is a + b + ab = b (1 + a) + a, and of twice one a (2 + a).
+    """
+    waves = np.zeros((count, angle.size), dtype=complex)
+    waves[1] = wave_less_one(angle)
+    done = 2
+    while done < count:
+        half, rows = waves[done // 2], min(done, count - done)
+        a = half * (2 + half)
+        np.multiply(waves[:rows], 1 + a, out=waves[done : done + rows])
+        waves[done : done + rows] += a
+        done += rows
+    return waves
+
+
+def sums_of_waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray[np.complex128]:
+    """Sum of v (e^(itL) - 1)."""
+    values = np.empty(t.size, dtype=complex)
+    block = max(1, _LARGEST_BLOCK // loss.size)
+    for start in range(0, t.size, block):
+        part = slice(start, start + block)
+        values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
+    return values
