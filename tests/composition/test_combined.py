@@ -177,3 +177,26 @@ def test_many_equal_steps_of_laplace_noise_are_read_by_residues_and_along_the_li
     f, by_line = (one.tradeoff([1e-6, 1e-3]) for one in (account, line))
     assert np.all(f.upper - f.lower <= 1e-6 * f.upper)
     assert np.all((by_line.lower <= f.lower) & (f.upper <= by_line.upper))
+
+
+class Says:
+    """An engine with one answer."""
+
+    def __init__(self, lower, upper):
+        self.ends = Ends(np.array([lower]), np.array([upper]))
+
+    def delta(self, *_question):
+        return self.ends
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        ((0.1, 0.4), (0.2, 0.6), (0.2, 0.4)),
+        ((0.1, 0.2), (0.3, 0.6), (0.1, 0.6)),
+        ((0.3, 0.6), (0.1, 0.2), (0.1, 0.6)),
+    ],
+)
+def test_brackets_that_contradict_each_other_are_both_covered(first, second, both):
+    ends = Combined(Says(*first), lambda: Says(*second)).delta("forward", np.zeros(1))
+    assert (ends.lower[0], ends.upper[0]) == both

@@ -1,6 +1,6 @@
 """Two engines behind one another: what the first leaves wide, or cannot do, the second narrows.
 
-Every bracket is true, so their intersection is.
+Every bracket is true, so their intersection is; should they contradict each other, the answer covers both.
 """
 
 from __future__ import annotations
@@ -75,9 +75,24 @@ class Combined:
         except _GIVES_UP:
             return ends
         lower, upper = ends.lower.copy(), ends.upper.copy()
-        lower[wide] = np.maximum(lower[wide], np.minimum(other.lower, upper[wide]))
-        upper[wide] = np.minimum(upper[wide], np.maximum(other.upper, lower[wide]))
+        lower[wide], upper[wide] = _both_hold(Ends(lower[wide], upper[wide]), other)
         return Ends(lower, upper)
+
+
+def _both_hold(one: Ends, other: Ends) -> Ends:
+    """What both leave open; brackets that are apart contradict each other, and neither is believed alone.
+
+    >>> one, other = Ends(np.zeros(2), np.array([2.0, 1.0])), Ends(np.array([1.0, 2.0]), np.full(2, 3.0))
+    >>> low, high = _both_hold(one, other)
+    >>> low.tolist(), high.tolist()
+    ([1.0, 0.0], [2.0, 3.0])
+    """
+    apart = (other.lower > one.upper) | (other.upper < one.lower)
+    low, high = np.minimum(one.lower, other.lower), np.maximum(one.upper, other.upper)
+    return Ends(
+        np.where(apart, low, np.maximum(one.lower, other.lower)),
+        np.where(apart, high, np.minimum(one.upper, other.upper)),
+    )
 
 
 class CurveAnswers:
