@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -72,6 +71,8 @@ class Mechanism(ABC):
         """
         from edgeworth.mechanisms.composed import Composed, Repeated  # noqa: PLC0415  they are mechanisms too
 
+        if isinstance(self, Step) and self.parts() is None:
+            return self.canonical_step()
         parts = [step if count == 1 else Repeated(step, count) for step, count in self.steps()]
         return parts[0] if len(parts) == 1 else Composed(parts)
 
@@ -144,7 +145,7 @@ class Step(Mechanism):
 
     def identity(self) -> str:
         """A text that two steps share exactly when they are equal; it also orders the steps."""
-        return json.dumps({"type": type(self).__name__} | self.arguments())
+        return repr({"type": type(self).__name__} | self.arguments())
 
 
 def as_mechanism(**argument: object) -> Mechanism:

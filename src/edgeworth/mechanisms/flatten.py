@@ -40,6 +40,9 @@ def _run_by(node: Mechanism) -> list[Mechanism]:
 
 def tally(root: Mechanism) -> dict[str, tuple[Step, int]]:
     """The steps that run at least once, with their total counts, by identity and in the order of identity."""
+    if root.parts() is None:
+        step = cast("Step", root)
+        return {step.identity(): (step.canonical_step(), 1)}
     runs = {id(root): 1}
     found: dict[str, tuple[Step, int]] = {}
     for node in reversed(children_first(root, _run_by)):  # parents first: a count is complete when it is used

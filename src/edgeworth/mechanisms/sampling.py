@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, cast
 
@@ -14,6 +13,8 @@ from edgeworth.mechanisms.base import Mechanism, Step, as_mechanism
 from edgeworth.mechanisms.flatten import tally
 
 __all__ = ["PoissonSampled", "SampledWithoutReplacement"]
+
+_LONG = 200  # characters, beyond which a digest of the steps stands for them
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,11 +32,12 @@ class _Sample(Step):
 
         `named` are the fields that, with the steps that are sampled, tell this sample from others.
         """
-        mechanism = as_mechanism(mechanism=self.mechanism)
+        mechanism = self.mechanism
         sampled = tally(mechanism)
         runs = "\n".join(f"{count} {identity}" for identity, (_, count) in sampled.items())
-        digest = hashlib.blake2b(runs.encode(), digest_size=20).hexdigest()
-        identity = json.dumps({"type": type(self).__name__} | named | {"mechanism": digest})
+        if len(runs) > _LONG:
+            runs = hashlib.blake2b(runs.encode(), digest_size=20).hexdigest()
+        identity = repr({"type": type(self).__name__} | named | {"mechanism": runs})
         always = ((mechanism, 1),) if rate == 1 else None
         object.__setattr__(self, "_inner", mechanism.canonical())
         object.__setattr__(self, "_identity", identity)
@@ -61,7 +63,7 @@ class _Sample(Step):
         return step
 
     def identity(self) -> str:
-        """The sampler, and a digest of the steps that are sampled."""
+        """The sampler and the steps that are sampled, or a digest of these."""
         return self._identity
 
 

@@ -103,13 +103,10 @@ class Answers:
             self._at(level)
         return level if away * self._bulk.width > near else 0
 
-    def _wanted(self, depth: Array) -> NDArray[np.int_]:
+    def _wanted(self, depth: Array, deepest: int) -> NDArray[np.int_]:
         """The level of each; deeper readings never want a shallower one."""
-        if depth.size == 1:
-            return np.array([self._level(float(depth[0]))])
-        deep = self._level(float(depth.min()))
-        if deep == self._level(float(depth.max())):
-            return np.full(depth.size, deep)
+        if depth.size == 1 or deepest == self._level(float(depth.max())):
+            return np.full(depth.size, deepest)
         return np.array([self._level(one) for one in depth.tolist()])
 
     def _ask(self, depth: Array, ask: Ask, wide: float) -> Ends:
@@ -120,18 +117,25 @@ class Answers:
         """
         if not depth.size:
             return Ends(np.empty(0), np.empty(0))
-        wanted = self._wanted(depth)
-        if self._is_sparse and wanted.any():
-            ends = Ends(np.zeros(depth.size), np.full(depth.size, math.inf))
-            for levels in (np.zeros_like(wanted), wanted):
-                (rest,) = np.nonzero(is_wide(ends, wide))
-                if rest.size:
-                    with suppress(*_EXTREMES):
-                        _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
+        deepest = self._level(float(depth.min()) if depth.size > 1 else depth.item())
+        if self._is_sparse and deepest:
+            ends = self._ask_whole_lines_first(self._wanted(depth, deepest), ask, wide)
+        elif depth.size == 1:
+            ends = ask(self._at(deepest), slice(None))
         else:
-            ends = self._ask_levels(wanted, ask)
+            ends = self._ask_levels(self._wanted(depth, deepest), ask)
         if not (ends.upper * (1 - wide) <= ends.lower).all():
             self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
+        return ends
+
+    def _ask_whole_lines_first(self, wanted: NDArray[np.int_], ask: Ask, wide: float) -> Ends:
+        """Those from the whole lines, narrowed by those of the levels where they are wide."""
+        ends = Ends(np.zeros(wanted.size), np.full(wanted.size, math.inf))
+        for levels in (np.zeros_like(wanted), wanted):
+            (rest,) = np.nonzero(is_wide(ends, wide))
+            if rest.size:
+                with suppress(*_EXTREMES):
+                    _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
         return ends
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:

@@ -41,6 +41,7 @@ class BackwardCeiling:
         self._moments, self._a, self._steps = moments, -tilt[:, None], steps
         self._log_top = self._a * np.log(self._a) - (1 + self._a) * np.log1p(self._a)
         self._log_front = self._with_slack(moments.log(tilt)[:, None])
+        self._log_most = self._log_front + self._log_top
         self._normal: tuple[Array, ...] | None = None
 
     def _with_slack(self, k: Array) -> Array:
@@ -48,7 +49,7 @@ class BackwardCeiling:
 
     def chernoff(self, epsilon: Array) -> Array:
         """By the largest value of g."""
-        bound = np.minimum.reduce(self._log_front + self._log_top - self._a * epsilon, axis=0)
+        bound = np.minimum.reduce(self._log_most - self._a * epsilon, axis=0)
         return np.asarray(np.exp(np.minimum(bound, 0.0)))
 
     def normal(self, epsilon: Array) -> Array:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.contour.log_moments import LogMoments
     from edgeworth.losses.law import Array
 
-__all__ = ["Ladder", "Side", "joined"]
+__all__ = ["Ladder", "Side", "by_cubics"]
 
 Side: TypeAlias = Literal["left", "middle", "right"]
 _Row: TypeAlias = tuple[float, float, float, float]
@@ -35,7 +35,7 @@ _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
 _SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
 _MOST_RUNGS = 400
-_PART = np.arange(16) / 16  # of the way from one rung to the next
+_SHORTEST = 1e-300
 
 
 class Ladder:
@@ -52,7 +52,7 @@ class Ladder:
         self._start: _Row = (pole, moments.log_mass[pole], mean, moments.spread**2)
         self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
-        self._joined, self._by_depth = 0, (np.zeros(1), np.zeros(1))
+        self._by_depth: tuple[Array, Array, Array] = (np.zeros(1), np.zeros(1), np.zeros(1))
         self.ended = side == "middle" and moments.width > _ROOM
         if not self.ended:
             first, variance = self._start[0] + self.outward * closest, moments.spread**2
@@ -171,9 +171,9 @@ class Ladder:
         deepest = -float(log_profile.min())
         if not self._by_depth[0][-1] > deepest:
             self.reach_depth(deepest)
-            if self._joined != len(self._rows):
-                self._joined, self._by_depth = len(self._rows), joined(*self.depths())
-        return np.asarray(np.interp(-log_profile, *self._by_depth))
+            if self._by_depth[0].size != len(self._rows):
+                self._by_depth = self.depths()
+        return by_cubics(-log_profile, *self._by_depth)
 
     def reach_depth(self, depth: float) -> None:
         """Climb until -log delta at the last rung's own threshold is above this depth, or the ladder ends."""
@@ -203,9 +203,17 @@ def _grown(variance: float, nats: float) -> float:
     return variance * math.exp(min(nats, _MOST_GROWTH))
 
 
-def joined(x: Array, y: Array, slope: Array) -> tuple[Array, Array]:
-    """Points on the cubics through (x, y) with these slopes, close enough to be joined by lines."""
-    length, rise = (x[1:] - x[:-1])[:, None], (y[1:] - y[:-1])[:, None]
-    start, end = slope[:-1, None] * length - rise, slope[1:, None] * length - rise  # of what is left of a line
-    cubic = y[:-1, None] + _PART * (rise + (1 - _PART) * (start - _PART * (start + end)))
-    return np.append(x[:-1, None] + _PART * length, x[-1]), np.append(cubic, y[-1])
+def by_cubics(at: Array, x: Array, y: Array, slope: Array) -> Array:
+    """The cubics through the points (x, y), x in order, with these slopes; beyond the first or the last its y.
+
+    >>> by_cubics(np.array([-1.0, 0.5, 1.5, 9.0]), np.arange(3.0), np.arange(3.0) ** 2, 2 * np.arange(3.0)).tolist()
+    [0.0, 0.25, 2.25, 4.0]
+    """
+    if x.size == 1:
+        return np.full(at.shape, y[0])
+    left = np.minimum(np.maximum(x.searchsorted(at) - 1, 0), x.size - 2)
+    right = left + 1
+    length, rise = x[right] - x[left], y[right] - y[left]
+    part = np.minimum(np.maximum((at - x[left]) / np.maximum(length, _SHORTEST), 0.0), 1.0)
+    start, end = slope[left] * length - rise, slope[right] * length - rise  # of what is left of a line
+    return np.asarray(y[left] + part * (rise + (1 - part) * (start - part * (start + end))))

@@ -122,7 +122,7 @@ class Line:
             raise TooLarge("K is known too badly for the line integral")
         self._side = math.isqrt(self.t.size - 1) + 1
         turn = -1j * self.h * np.arange(self._side)
-        self._turns = np.append(self._side * turn, turn)
+        self._turns = np.concatenate([self._side * turn, turn])
         self._terms: dict[tuple[float, ...], Terms] = {}
 
     def _nodes(self, count: int) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.contour.ladder import joined
+from edgeworth.composition.contour.ladder import by_cubics
 from edgeworth.composition.contour.line_profiles import MOST_WIDENINGS, ROUNDING, LineProfiles, sign_of
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class LineAnswers(LineProfiles):
         log_tail, length = _log_tail(table, pole)
         centre = self.integrals.mean_under_q if pole else self.integrals.mean_under_p
         slope = np.append(_HALF_NORMAL * self.integrals.spread, length) * (1.0 if right else -1.0)
-        depth, threshold = joined(np.append(math.log(2), -log_tail), np.append(centre, table[:, 2]), slope)
-        return np.asarray(np.interp(-np.log(target), depth, threshold))
+        depth, threshold = np.append(math.log(2), -log_tail), np.append(centre, table[:, 2])
+        return by_cubics(-np.log(target), depth, threshold, slope)
 
     def _symmetrised(self, alpha: Array) -> Ends:
         """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them."""

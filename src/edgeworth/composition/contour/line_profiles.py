@@ -40,6 +40,7 @@ _LARGEST = 600.0  # of an exponent
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
 _NEAR = 6.0  # standard deviations
+_NONE: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
 
 class LineProfiles:
@@ -110,7 +111,7 @@ class LineProfiles:
     def _backward_ceiling(self, epsilon: Array, *, fine: bool = False) -> Array:
         """An upper bound of the backward profile, quickly; the finer one costs more, and a line still more."""
         bound = self._ceiling.normal(epsilon) if fine else self._ceiling.chernoff(epsilon)
-        return np.asarray(bound + self.steps.dropped[0])
+        return bound + self.steps.dropped[0]
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
@@ -129,10 +130,10 @@ class LineProfiles:
 
         Where something does, eps backward is below that end, too: a quick bound if it is enough, else a reading.
         """
-        known, low = np.isfinite(upper), self._backward_ceiling(upper) <= delta
-        if known.all() and low.all():
-            return np.empty(0, dtype=np.intp)
-        settled = known & low
+        known = np.isfinite(upper)
+        settled = (self._backward_ceiling(upper) <= delta) & known
+        if settled.all():
+            return _NONE
         (asked,) = np.nonzero(known & ~settled)
         if asked.size:
             settled[asked] = self._backward_ceiling(upper[asked], fine=True) <= delta[asked]
@@ -142,7 +143,7 @@ class LineProfiles:
         return np.nonzero(~settled)[0]
 
     def _epsilon_by_lines(self, direction: Direction, delta: Array) -> Ends:
-        if delta.min() > 0 and delta.max() < 1:
+        if (0 < delta.item() < 1) if delta.size == 1 else (delta.min() > 0 and delta.max() < 1):
             lower, upper = self._solve(direction, delta)
             if lower.all():
                 return Ends(lower, upper)
@@ -168,14 +169,16 @@ class LineProfiles:
     def _solve(self, direction: Direction, delta: Array) -> Ends:
         """The root along one line, then ends that are verified by the ends of delta."""
         kind, sign, target = _PROFILES[direction][0], sign_of(direction), np.log(delta)
+        known = self.integrals.known_root(kind, target)
+        if known is not None:
+            return self._around_root(direction, delta, *known)
         eps = np.maximum(self.integrals.ladder("right" if direction == "forward" else "left").threshold(target), 0.0)
         owners = self.integrals.owners(kind, sign * eps)
         if len(owners) == 1:
             rung = owners[0][0]
             x, margin = self.integrals.root(kind, rung, sign * eps, target)
             if rung.serves(kind, x):
-                lower, upper = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
-                return self._improved(direction, delta, lower, upper)
+                return self._around_root(direction, delta, rung, x, margin)
         margin = np.empty(delta.size)
         for _ in range(_MOST_MOVES):
             for rung, here in owners:
@@ -188,6 +191,12 @@ class LineProfiles:
         for rung, here in owners:
             lower[here], upper[here] = self._verified(rung, kind, sign, delta[here], eps[here], margin[here])
         return self._improved(direction, delta, lower, upper)
+
+    def _around_root(self, direction: Direction, delta: Array, rung: Rung, x: Array, margin: Array) -> Ends:
+        """The ends around roots that one line serves."""
+        kind, sign = _PROFILES[direction][0], sign_of(direction)
+        ends = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
+        return self._improved(direction, delta, *ends)
 
     def _improved(self, direction: Direction, delta: Array, lower: Array, upper: Array) -> Ends:
         """The same, by halving where the ends are far apart."""
@@ -205,7 +214,7 @@ class LineProfiles:
             ends = rung.ends(kind, sign * tried)
             below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
             above = ends.upper[n:] + dropped <= delta
-            if below.all() and above.all():
+            if (below & above).all():
                 return Ends(tried[:n], tried[n:])
             less, more = np.where(below, less, 4 * less), np.where(above, more, 4 * more)
         return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))

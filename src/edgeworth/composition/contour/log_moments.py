@@ -25,7 +25,10 @@ __all__ = ["LogMoments"]
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
 _FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_MOST_PUSH = 60.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
+_CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
+_LARGEST = 600.0  # of an exponent
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -48,12 +51,15 @@ class LogMoments:
         self._log_ways = steps.log_ways
         self._count = np.array([float(n) for _, n in self._others])
         self.steps = float(self._count.sum())
-        self._sets: dict[int, _Nodes] = {_BETWEEN: self._nodes((0.0, 1.0))}
-        centre = self._rows(np.array([0.0, 0.5, 1.0]), self._sets[_BETWEEN])
+        self._first_reach = _rough_reach(steps)
+        self._sets: dict[int, _Nodes] = {}
+        self._lowest = 0 if self._first_reach else _BETWEEN
+        centre = self._rows(_CENTRE, self._set(self._lowest))
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
         self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
         self.spread = math.sqrt(float(centre[1, 2]))
         self.width = 1 / self.spread
+        self._first_reach = self._first_reach or _FIRST_REACH * self.width
 
     def __call__(self, tilt: Array) -> Array:
         """Rows K(c), K'(c), K''(c)."""
@@ -85,10 +91,13 @@ class LogMoments:
 
     def _reaching(self, tilt: Array) -> _Nodes:
         """The nodes for these tilts."""
-        farthest = max(float(tilt.max()) - 1, -float(tilt.min()), 0.0) / (_FIRST_REACH * self.width)
-        level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else _BETWEEN
+        farthest = max(float(tilt.max()) - 1, -float(tilt.min()), 0.0) / self._first_reach
+        return self._set(max(0, math.ceil(math.log2(farthest))) if farthest > 0 else self._lowest)
+
+    def _set(self, level: int) -> _Nodes:
+        """The nodes of one level: each reaches twice as far as the one before."""
         if level not in self._sets:
-            reach = _FIRST_REACH * self.width * 2.0**level
+            reach = 0.0 if level == _BETWEEN else self._first_reach * 2.0**level
             self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
         return self._sets[level]
 
@@ -134,6 +143,19 @@ class LogMoments:
             for row, one in zip(rows, tilt.tolist(), strict=True):
                 np.add(row, self._count @ _many_parts(one, nodes), out=row)
         return rows
+
+
+def _rough_reach(steps: Steps) -> float:
+    """About the first reach, by a formula for the variance; 0 where there is none.
+
+    Var L of a sample of Gaussian noise is its chi^2 = p^2 (e^(mu^2) - 1) where that is small beside p, and p at most.
+    """
+    samples = [(step, n) for step, n in steps.others if isinstance(step, SampledGaussian) and not step.is_jump]
+    if not samples or len(samples) < len(steps.others):
+        return 0.0
+    odds = [(n * step.rate, step.rate * math.expm1(min(step.mu**2, _LARGEST))) for step, n in samples]
+    reach = _FIRST_REACH / math.sqrt(steps.gaussian + math.fsum(most * ratio / (1 + ratio) for most, ratio in odds))
+    return reach if reach * max(step.mu for step, _ in samples) < _MOST_PUSH else 0.0
 
 
 def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:

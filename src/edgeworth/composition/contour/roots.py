@@ -27,6 +27,7 @@ _OVERLAP = 0.1  # of its length: a root may lie beyond its guess
 _OF_OTHERS, _OF_ROUGH = 0.02, 1e-5  # of the largest error of a point, and of the rough polynomial: what a root may miss
 _MOST_STEPS = 30
 _ARRIVED = 1e-9  # standard deviations: each step squares the error, so that the next one would be below an ulp
+_AT_A_POINT = 1e-200  # an argument's distance from a point that it meets
 _ROOM = 2.0  # times what the errors of the line leave open
 
 
@@ -42,6 +43,14 @@ class Roots:
     def served(self, threshold: Array) -> bool:
         """Whether all of these lie where no other line does better."""
         return _within(threshold, *self._ends)
+
+    def by_interpolation(self, log_target: Array) -> tuple[Array, Array] | None:
+        """The same without a guess, if all of these roots are interpolated and lie where no other line does better."""
+        z = ndtri_exp(log_target)
+        if not _within(z, self._inverse.least, self._inverse.most):
+            return None
+        x, width = self._interpolated(z, log_target)
+        return (x, width) if self.served(x) else None
 
     def __call__(self, guess: Array, log_target: Array, scale: float) -> tuple[Array, Array]:
         """Thresholds at which the reading has these logarithms, and the width that its errors leave open around each.
@@ -78,32 +87,35 @@ class Inverse:
             value = rung.value(kind, x)
             y = np.log(value)
             slope = (y[1:] - y[:-1]) / (x[1:] - x[:-1])  # good enough for a width
-            open_, z = _open(rung, kind, x, value, np.append(slope, slope[-1])), ndtri_exp(y)
+            open_, z = _open(rung, kind, x, value, np.concatenate([slope, slope[-1:]])), ndtri_exp(y)
         order = slice(None, None, 1 if z[-1] > z[0] else -1)
         self._x, self._z, self._open = x[order], z[order], open_[order]
-        self._weight = _weights(self._z)
-        good = (self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all()
-        rough = self._rough_error() if good else math.inf
+        good = bool((self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all())
+        apart = _apart(self._z) if good else np.ones((_POINTS, _POINTS))
+        self._weight = _weights(apart)
+        rough = self._rough_error(apart) if good else math.inf
         self._ulps = 2.0**-52 * max(abs(near), abs(far))
         self.noise = max(_OF_OTHERS * float(open_.max()), _OF_ROUGH * rough)
         good = good and rough < _ROUGH * abs(far - near)
         self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
 
-    def _rough_error(self) -> float:
+    def _rough_error(self, apart: Array) -> float:
         """That of the polynomial through every second point: the error of all of them is about its square."""
-        z, x = self._z, self._x
-        found, _ = _interpolated(z[1::2], z[::2], x[::2], _weights(z[::2]))
-        return float(np.abs(found - x[1::2]).max())
+        share = _weights(apart[::2, ::2]) / apart[1::2, ::2]
+        found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
+        return float(np.abs(found - self._x[1::2]).max())
 
     def __call__(self, z: Array) -> tuple[Array, Array, Array]:
         """The threshold, how far around it the errors of the line leave open, and what interpolation may add.
 
         Errors of the points, of some ulps at least, grow by the Lebesgue function: large where points are uneven in z.
         """
-        x, growth = _interpolated(z, self._z, self._x, self._weight)
-        met = np.isnan(x)  # at a point the formula is 0/0
-        if met.any():
-            x[met], growth[met] = np.interp(z[met], self._z, self._x), 1.0
+        away = z[:, None] - self._z
+        away[away == 0] = _AT_A_POINT  # whose share is then the whole
+        share = self._weight / away
+        whole = np.add.reduce(share, axis=1)
+        x = np.add.reduce(share * self._x, axis=1) / whole
+        growth = np.add.reduce(np.abs(share), axis=1) / np.abs(whole)
         return x, np.interp(z, self._z, self._open), self.noise + self._ulps * growth
 
 
@@ -114,20 +126,16 @@ def _within(x: Array, least: float, most: float) -> bool:
     return bool(least <= x.min() and x.max() <= most)
 
 
-def _weights(z: Array) -> Array:
+def _apart(z: Array) -> Array:
+    """z_j - z_k, of points a length of 4 of which has a capacity of 1; on the diagonal 1."""
+    apart = (z[:, None] - z) * (4 / (z[-1] - z[0]))
+    apart.ravel()[:: z.size + 1] = 1.0
+    return np.asarray(apart)
+
+
+def _weights(apart: Array) -> Array:
     """Those of the barycentric formula, 1/prod (z_j - z_k), up to a common factor."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        apart = (z[:, None] - z) * (4 / (z[-1] - z[0]))
-        np.fill_diagonal(apart, 1.0)
-        return np.asarray(1 / np.multiply.reduce(apart, axis=1))
-
-
-def _interpolated(at: Array, z: Array, x: Array, weight: Array) -> tuple[Array, Array]:
-    """The polynomial through (z, x), by the barycentric formula, and the Lebesgue function; nan at the points."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = weight / (at[:, None] - z)
-        whole = np.add.reduce(share, axis=1)
-        return np.add.reduce(share * x, axis=1) / whole, np.add.reduce(np.abs(share), axis=1) / np.abs(whole)
+    return np.asarray(1 / np.multiply.reduce(apart, axis=1))
 
 
 def _open(rung: Rung, kind: Kind, x: Array, value: Array, slope: Array) -> Array:

@@ -51,6 +51,7 @@ _CELLS = np.linspace(0.0, 1.0, 150)
 _LOOKING = np.linspace(0.0, 1.0, 160)
 _LOW = 200.0  # a frequency, times an angle
 _LARGEST = 600.0  # of an exponent
+_NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
@@ -114,7 +115,8 @@ class TiltedPart:
         blocks = -(-nodes.loss.size // _BLOCK)
         loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
         loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
-        near, far = waves_at_multiples(h * loss, m), waves_at_multiples(m * h * loss, m)
+        waves = waves_at_multiples(np.concatenate([h * loss, m * h * loss]), m)
+        near, far = waves[:, : loss.size], waves[:, loss.size :]
         near[0] = far[0] = 1.0  # instead of a_0 = b_0 = 0: the sums of v a_j and of v b_k come with the others
         far *= weight
         cells = (
@@ -256,12 +258,20 @@ def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, win
     """The distance of nodes x that leaves e^-nats of phi up to the frequency.
 
     On the line Im x = y, with theta = mu y < pi/2 and r the posterior of Q, |e^((c+it)L)| grows from the real line
-    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken.
+    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken, r
+    being counted as 1 where that hardly matters.
     """
     y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
-    y = y[_worth_trying(frequency * step.mu * y + 0.5 * step.strip_factor * y * y, nats) :]
+    least = 0.5 * step.strip_factor * y * y
+    if c < 0:
+        least = least + c * np.log(np.cos(0.5 * step.mu * y))
+    most = frequency * step.mu * y + least
+    widest, plain = (float((2 * math.pi * y / (nats + growth)).max()) for growth in (least, most))
+    if plain > _NEARLY * widest:
+        return plain
+    y = y[_worth_trying(most, nats) :]
     growth = _strip_growth(step, c, frequency, y, window)
-    return float((2 * math.pi * y / (nats + growth)).max())
+    return max(plain, float((2 * math.pi * y / (nats + growth)).max()))
 
 
 def _worth_trying(most_growth: Array, nats: float) -> int:
