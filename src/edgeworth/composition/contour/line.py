@@ -14,6 +14,7 @@ proved in docs/proofs/contour.md.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,7 @@ import numpy as np
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far_enough, log_far, sampled, tail_beyond
 from edgeworth.composition.contour.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
+from edgeworth.composition.one_thread import one_thread
 from edgeworth.errors import TooLarge
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
 _FAR_LADDER = 1.1 ** np.arange(13)
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 _LONG = 50_000  # nodes at a time
+_LONG_PRODUCT = 500  # nodes, about, whose products of matrices a BLAS library shares out to threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +138,23 @@ class Line:
         windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
         most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
         for _ in range(40):
-            most = _LADDER[-1] * guess + self.h
-            parts = [
-                part if part is not None and part.raised is not None else tilt_part(step, n, self.c, most)
-                for part, (step, n) in zip_longest(parts, self._others)
-            ]
-            found = self._many_nodes(guess, parts) if guess > _MANY_NODES * self.h else self._few_nodes(guess, parts)
+            with one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext():
+                parts = self._tilted(parts, _LADDER[-1] * guess + self.h)
+                many = guess > _MANY_NODES * self.h
+                found = self._many_nodes(guess, parts) if many else self._few_nodes(guess, parts)
             if found is not None:
                 return found
             guess *= _NEXT_GUESS
             if guess > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
+
+    def _tilted(self, parts: list[TiltedPart], frequency: float) -> list[TiltedPart]:
+        """The parts, good for frequencies up to the given one; those above the real line are good for all."""
+        return [
+            part if part is not None and part.raised is not None else tilt_part(step, n, self.c, frequency)
+            for part, (step, n) in zip_longest(parts, self._others)
+        ]
 
     def _few_nodes(self, guess: float, parts: list[TiltedPart]) -> Reach | None:
         """Nodes up to where the bound far out is small, if that is near the guess; of these, as many as it takes."""
@@ -238,7 +246,8 @@ class Line:
 
     def _along_the_line(self) -> Along:
         """The products at all nodes; of a long line some at a time, for want of memory."""
-        values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
+        with one_thread():
+            values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
         if self.t.size <= _LONG:
             return self._product(self.t, self._parts, values)
         log_phi, log_bound, relative = np.empty(self.t.size, dtype=complex), *np.empty((2, self.t.size))
