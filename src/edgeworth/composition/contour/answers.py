@@ -110,33 +110,37 @@ class Answers:
         return np.array([self._level(one) for one in depth.tolist()])
 
     def _ask(self, depth: Array, ask: Ask, wide: float) -> Ends:
-        """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump.
-
-        Where the law splits in two its whole lines come first: like those of a level, they are quickly had, or known
-        not to do.
-        """
-        if not depth.size:
-            return Ends(np.empty(0), np.empty(0))
-        deepest = self._level(float(depth.min()) if depth.size > 1 else depth.item())
-        if self._is_sparse and deepest:
-            ends = self._ask_whole_lines_first(self._wanted(depth, deepest), ask, wide)
-        elif depth.size == 1:
-            ends = ask(self._at(deepest), slice(None))
-        else:
-            ends = self._ask_levels(self._wanted(depth, deepest), ask)
+        """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump."""
+        ends = self._ask_lines(depth, ask, wide)
         if not (ends.upper * (1 - wide) <= ends.lower).all():
             self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
         return ends
 
-    def _ask_whole_lines_first(self, wanted: NDArray[np.int_], ask: Ask, wide: float) -> Ends:
-        """Those from the whole lines, narrowed by those of the levels where they are wide."""
-        ends = Ends(np.zeros(wanted.size), np.full(wanted.size, math.inf))
-        for levels in (np.zeros_like(wanted), wanted):
-            (rest,) = np.nonzero(is_wide(ends, wide))
-            if rest.size:
-                with suppress(*_EXTREMES):
-                    _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
+    def _ask_lines(self, depth: Array, ask: Ask, wide: float) -> Ends:
+        """The answers, each from the level that its depth wants."""
+        if not depth.size:
+            return Ends(np.empty(0), np.empty(0))
+        deepest = self._level(float(depth.min()) if depth.size > 1 else depth.item())
+        if self._is_sparse and deepest:
+            ends = Ends(np.zeros(depth.size), np.full(depth.size, math.inf))
+            self._narrow(ends, self._wanted(depth, deepest), ask, wide)
+            return ends
+        if depth.size == 1:
+            return ask(self._at(deepest), slice(None))
+        return self._ask_levels(self._wanted(depth, deepest), ask)
+
+    def _with_whole_lines(self, ends: Ends, ask: Ask, wide: float) -> Ends:
+        """Where the law splits in two its whole lines come last: they take longest, and seldom do."""
+        if self._is_sparse:
+            self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, max(wide, _WIDE_FEW))
         return ends
+
+    def _narrow(self, ends: Ends, levels: NDArray[np.int_], ask: Ask, wide: float) -> None:
+        """Those of the ends that are wide, by the answers from these levels, if they can be had."""
+        (rest,) = np.nonzero(is_wide(ends, wide))
+        if rest.size:
+            with suppress(*_EXTREMES):
+                _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
         """The answers, each from its level."""
@@ -156,8 +160,18 @@ class Answers:
             _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
 
     def _ask_again(self, depth: Array, ask: Ask, wide: float) -> Ends:
-        """The same where the depth is a guess: asked again where the answer was of another level; all answers hold."""
-        ends = self._ask(depth, ask, wide)
+        """The same where the depth is a guess: lines tell quickly how deep a reading is, then jumps are followed."""
+        ends, depth = self._settled(self._ask_lines, depth, ask, wide)
+        (rest,) = np.nonzero(is_wide(ends, wide))
+        if rest.size:
+            _intersect(ends, rest, self._settled(self._ask, depth[rest], _of(ask, rest), wide)[0])
+        return self._with_whole_lines(ends, ask, wide)
+
+    def _settled(
+        self, way: Callable[[Array, Ask, float], Ends], depth: Array, ask: Ask, wide: float
+    ) -> tuple[Ends, Array]:
+        """The answers, asked again where the first were of another level, and the depths; all answers hold."""
+        ends = way(depth, ask, wide)
         for _ in range(_MOST_GUESSES if depth.size else 0):
             open_ = is_wide(ends, wide)
             if not open_.any():
@@ -167,8 +181,8 @@ class Answers:
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
-            _intersect(ends, other, self._ask(depth[other], _of(ask, other), wide))
-        return ends
+            _intersect(ends, other, way(depth[other], _of(ask, other), wide))
+        return ends, depth
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
@@ -180,7 +194,11 @@ class Answers:
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         depth = np.log(np.maximum(delta, 1e-300))
-        return self._ask(depth, lambda answers, mine: answers.epsilon(direction, delta[mine]), self._wide)
+
+        def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
+            return answers.epsilon(direction, delta[mine])
+
+        return self._with_whole_lines(self._ask(depth, ask, self._wide), ask, self._wide)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""

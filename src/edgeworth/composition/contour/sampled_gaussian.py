@@ -34,6 +34,10 @@ __all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped",
 _SOFTNESS = 0.15  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
+_SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
+_FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
+_SHARPEST = 0.01
+_LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
@@ -81,7 +85,7 @@ class SampledGaussian:
         # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
         most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
-        return max(self.whole.steepest[0], -max(1e4, _LEFTMOST / self.leftmost) / self.mu), most
+        return -max(1e4, _LEFTMOST / self.leftmost) / self.mu, most
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:
@@ -212,7 +216,8 @@ class Steps(NamedTuple):
         gaussian = math.fsum(n * loss.mu**2 for loss, n in total.parts if isinstance(loss, GaussianLoss))
         kept = [(loss, n) for loss, n in total.parts if not isinstance(loss, GaussianLoss)]
         steps = float(sum(n for _, n in kept))
-        others = tuple((_as_step(loss, log_dropped - math.log(steps)), n) for loss, n in kept)
+        tilt = 1 + _SAFE_TILT * math.sqrt(-2 * log_dropped / _rough_variance(total.parts)) if kept else 1.0
+        others = tuple((_as_step(loss, log_dropped - math.log(steps), tilt), n) for loss, n in kept)
         limits = [step.steepest for step, _ in others]
         steepest = (
             max((low for low, _ in limits), default=-math.inf),
@@ -236,13 +241,37 @@ def _runs_of_atoms(parts: list[tuple[PrivacyLoss, int]]) -> float:
     return math.exp(math.fsum(n * math.log1p(math.expm1(-theta) / 2) for theta, n in shares)) * (1 + 1e-9)
 
 
-def _as_step(loss: PrivacyLoss, log_dropped: float) -> Step:
-    """The loss, or its form with outcomes of Q-mass e^log_dropped dropped."""
+def _as_step(loss: PrivacyLoss, log_dropped: float, tilt: float) -> Step:
+    """The loss, or its form with outcomes of Q-mass e^log_dropped dropped, such that it can be tilted this much."""
     if not (isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)):
         return loss
     mu, rate = loss.base.mu, loss.rate
-    cut = math.inf if math.isinf(log_dropped) else cut_for(mu, rate, log_dropped)
-    return SampledGaussian(loss, mu, rate, cut)
+    if math.isinf(log_dropped):
+        return SampledGaussian(loss, mu, rate)
+    cut = cut_for(mu, rate, log_dropped)
+    return SampledGaussian(loss, mu, rate, cut, softness=_softness(mu, rate, cut, tilt))
+
+
+def _softness(mu: float, rate: float, cut: float, tilt: float) -> float:
+    """Of a cut far before L is straight: so sharp that a tilt pushes by less than half of what `steepest` allows."""
+    straight = (mu * mu / 2 - math.log(rate)) / mu - cut
+    if mu * straight < _FAR_FROM_STRAIGHT:
+        return _SOFTNESS
+    return min(_SOFTNESS, max(_SHARPEST, math.sqrt(0.5 * straight / (tilt * mu))))
+
+
+def _rough_variance(parts: tuple[tuple[PrivacyLoss, int], ...]) -> float:
+    """About that of the loss of all Gaussian noise and its samples; 1 where there is none.
+
+    Of a sample it is chi^2 = p^2 (e^(mu^2) - 1) where that is small beside p, and p at most.
+    """
+    whole = 0.0
+    for loss, n in parts:
+        rate, base = (loss.rate, loss.base) if isinstance(loss, SampledLoss) else (1.0, loss)
+        if isinstance(base, GaussianLoss):
+            ratio = rate * math.expm1(min(base.mu**2, _LARGEST))
+            whole += n * (base.mu**2 if rate == 1 else rate * ratio / (1 + ratio))
+    return whole or 1.0
 
 
 def log_dropped(mu: float, rate: float, cut: float, softness: float = _SOFTNESS) -> tuple[float, float]:
