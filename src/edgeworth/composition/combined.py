@@ -101,22 +101,28 @@ class CurveAnswers:
     def __init__(self, composed: ComposedCurve) -> None:
         assert composed.lower is not None
         assert composed.upper is not None
-        self._lower, self._upper = composed.lower, composed.upper
+        self._lower, self._upper, self._slack = composed.lower, composed.upper, composed.rounding
+        self._kept: dict[Direction, tuple[TradeOff, TradeOff]] = {}
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """A lower end of f is an upper end of delta."""
         lower, upper = self._ends(direction)
-        return Ends(np.asarray(upper.profile()(epsilon)), np.asarray(lower.profile()(epsilon)))
+        return self._outward(upper.profile()(epsilon), lower.profile()(epsilon))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """And of epsilon."""
         lower, upper = self._ends(direction)
-        return Ends(np.asarray(upper.profile().epsilon(delta)), np.asarray(lower.profile().epsilon(delta)))
+        more, less = np.minimum(delta * (1 + self._slack), 1.0), delta / (1 + self._slack)
+        return self._outward(upper.profile().epsilon(more), lower.profile().epsilon(less))
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """The curves themselves."""
         lower, upper = self._ends(direction)
-        return Ends(np.asarray(lower(alpha)), np.asarray(upper(alpha)))
+        return self._outward(lower(alpha), upper(alpha))
+
+    def _outward(self, lower: Array, upper: Array) -> Ends:
+        """Both ends with the rounding of the curves."""
+        return Ends(np.asarray(lower * (1 - self._slack)), np.asarray(upper * (1 + self._slack)))
 
     def bridge(self) -> tuple[float, float]:
         """Where the symmetrised upper end meets the diagonal: an interval of no length."""
@@ -124,6 +130,12 @@ class CurveAnswers:
         return point, point
 
     def _ends(self, direction: Direction) -> tuple[TradeOff, TradeOff]:
+        """Both curves in a direction, made once: a hull of ten thousands of vertices takes half a second."""
+        if direction not in self._kept:
+            self._kept[direction] = self._made(direction)
+        return self._kept[direction]
+
+    def _made(self, direction: Direction) -> tuple[TradeOff, TradeOff]:
         if direction == "both":
             return self._lower.symmetrise(), self._upper.symmetrise()
         if direction == "backward":

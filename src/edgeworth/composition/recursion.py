@@ -49,6 +49,7 @@ _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one 
 _DISTRIBUTION_ERROR = 1e-15  # of Phi, exp and the sums around them, absolute, at an exact argument
 _NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
 _SMALLEST_ALPHA = 1e-300
+_EVALUATION = 1e-14  # relative, of a curve between its vertices and of its profile below eps = 0
 _FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
 
 
@@ -302,7 +303,7 @@ def compose(
     if not total.is_exact:
         note = "the densities are black boxes: their cell masses are sums over quadrature nodes, not bounds"
         return ComposedCurve(value, Certificate("recursion", certified=False, sources=sources, notes=(note,)))
-    return ComposedCurve(value, Certificate("recursion", certified=True, sources=sources), lower, upper)
+    return ComposedCurve(value, Certificate("recursion", certified=True, sources=sources), lower, upper, _EVALUATION)
 
 
 def _basic_composition(total: TotalLoss) -> PiecewiseLinear | None:
@@ -339,4 +340,4 @@ def _too_many_steps(total: TotalLoss) -> ComposedCurve:
         f"more steps than a grid of {_MOST_POINTS} losses can round: the ends are basic composition and perfect privacy"
     )
     certificate = Certificate("recursion", certified=total.is_exact, sources={}, notes=(note,))
-    return ComposedCurve(clt.compose(total).value, certificate, lower, upper)
+    return ComposedCurve(clt.compose(total).value, certificate, lower, upper, _EVALUATION)

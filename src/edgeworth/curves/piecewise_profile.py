@@ -39,7 +39,11 @@ class PiecewiseProfile(Profile):
     def _delta(self, epsilon: Array) -> Array:
         best = self.best_vertex(epsilon)
         around = np.clip(best + np.array([[-1], [0], [1]]), 0, self.primal.alpha.size - 1)
-        lines = self.primal.vertex_power[around] - times_exp(self.primal.alpha[around], epsilon)
+        alpha, power = self.primal.alpha[around], self.primal.vertex_power[around]
+        lines = power - times_exp(alpha, epsilon)
+        if (epsilon < 0).any():  # a sum of two parts >= 0: of 1 - e^eps nothing cancels
+            more = np.where(alpha < 0.5, power - alpha, self.primal.acceptance[around] - self.primal.beta[around])
+            lines = np.where(epsilon < 0, more - alpha * np.expm1(np.minimum(epsilon, 0.0)), lines)
         return np.asarray(np.maximum(lines.max(axis=0), 0.0))
 
     def _reverse_delta(self, epsilon: Array) -> Array:
