@@ -92,6 +92,34 @@ def test_a_reading_has_the_same_bits_alone_and_in_company_and_a_curve_is_searche
     assert (alone.lower[0], alone.upper[0]) == (together.lower[77], together.upper[77])
 
 
+def test_between_two_lines_a_kink_is_found_where_they_cross():
+    """log 3 is no middle of anything: its digits cannot be had by halving alone in so few rounds."""
+    t = np.array([-0.1, 0.2, 0.9, 1.3, 2.0, 2.3])
+    value = np.minimum(2 + 0.5 * (np.exp(t) - 3), 2 - 0.25 * (np.exp(t) - 3))
+    bound, place = _greatest(t, Ends(value, value))
+    assert abs(place - math.log(3)) < 1e-10
+    assert 2 <= bound < 2 + 1e-10
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 0.2, 0.9])
+def test_on_the_vertices_of_few_outcomes_f_takes_few_questions(alpha):
+    """An engine that knows nothing within 1e-7 of a kink and everything elsewhere."""
+    curve = ew.account(ew.RandomizedResponse(1.5), direction="forward").curve
+    engine, asked = Profiled(1.0), []
+
+    def delta(_, epsilon):
+        asked.append(epsilon.size)
+        value, near = curve.profile()(epsilon), np.abs(np.abs(epsilon) - 1.5) < 1e-7
+        return Ends(np.where(near, 0.5 * value, value), np.where(near, np.minimum(2 * value, 1.0), value))
+
+    engine.delta = delta
+    found = ByProfile(engine, 1e-6, slow=True).tradeoff("forward", np.array([alpha]))
+    assert found.lower[0] <= curve(alpha) * (1 + 1e-13)
+    assert found.upper[0] >= curve(alpha) * (1 - 1e-13)
+    assert found.upper[0] - found.lower[0] < 1e-6 * found.upper[0]
+    assert sum(asked) <= 20
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_no_concave_function_passes_the_bound_of_its_values(seed):
     """The least of some lines, or a parabola: values with errors, at places anywhere around the maximum."""
@@ -112,21 +140,22 @@ def test_no_concave_function_passes_the_bound_of_its_values(seed):
 
     width = 10 ** rng.uniform(-12, -2)
     error = rng.uniform(-1, 1, t.size) * width
-    bound = _greatest(t, Ends(g(u) + error - width, g(u) + error + width))
+    bound, place = _greatest(t, Ends(g(u) + error - width, g(u) + error + width))
     assert bound >= np.max(g(fine)) - 1e-12
+    assert bound == math.inf or t[0] <= place <= t[-1]
 
 
 def test_three_places_around_a_smooth_maximum_prove_it_to_the_square_of_their_distance():
     for distance in (1e-2, 1e-4):
         t = distance * np.array([-1.5, -0.5, 0.5, 1.5])
         value = 1 - np.expm1(t) ** 2
-        assert 1 <= _greatest(t, Ends(value, value)) < 1 + 2 * distance**2
+        assert 1 <= _greatest(t, Ends(value, value))[0] < 1 + 2 * distance**2
 
 
 def test_values_that_do_not_enclose_a_maximum_prove_nothing():
     t = np.array([-1.0, 0.0, 1.0])
     rising = Ends(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
-    assert _greatest(t, rising) == math.inf
+    assert _greatest(t, rising)[0] == math.inf
 
 
 def exact_tests(scale, sensitivity, times, mu, t):

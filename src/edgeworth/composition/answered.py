@@ -42,7 +42,7 @@ End: TypeAlias = Literal["lower", "upper", "middle"]
 OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "both": "both"}
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _DISCLOSURE_ROUNDING = 4e-15
-_UNDERFLOWS = 1e-307
+_UNDERFLOWS = 1e-300  # what stands for masses that underflow is up to some thousand times the smallest number
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 
 

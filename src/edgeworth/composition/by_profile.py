@@ -30,7 +30,11 @@ _ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is 
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
 _MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
-_FARTHEST = 600.0  # of the logarithm of a slope: nothing underflows
+_FARTHEST = 599.0  # of the logarithm of a slope: nothing underflows
+_FEWEST = 4  # places that are kept, whatever their values
+_BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
+_CLOSE = 0.05  # of two gaps: a place next to a known one, with which it would make a poor line
+_MOST_IDLE = 4  # rounds of a slow engine that narrow nothing
 _RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps that are up to e^600 long
 
 
@@ -72,7 +76,8 @@ class ByProfile:
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
         lower, upper = ends.lower.copy(), ends.upper.copy()
         if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
-            searches = [_Search(float(alpha[k]), float(lower[k]), float(upper[k]), self._wide) for k in wide.tolist()]
+            idle = _MOST_IDLE if self._slow else _MOST_ROUNDS
+            searches = [_Search(alpha[k], Ends(lower[k], upper[k]), self._wide, idle) for k in wide.tolist()]
             for some in ([one] for one in searches) if self._slow else [searches]:
                 self._search(direction, some)
             lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
@@ -111,37 +116,65 @@ class _Search:
     The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
     """
 
-    def __init__(self, alpha: float, lower: float, upper: float, wide: float) -> None:
-        self.alpha, self.lower, self.upper, self._wide = alpha, lower, upper, wide
-        low = max(math.log(max(lower, 1e-300) / (1 - alpha)), -_FARTHEST) - 1e-3
-        high = min(math.log((1 - lower) / alpha), _FARTHEST) + 1e-3
-        self.asked = np.unique([low, high, 0.5 * (low + high), *(place for place in _FIRST if low < place < high)])
+    def __init__(self, alpha: float, known: Ends, wide: float, most_idle: int) -> None:
+        self.alpha, self.lower, self.upper = float(alpha), float(known.lower), float(known.upper)
+        self._wide, self._most_idle = wide, most_idle
+        low = max(math.log(max(self.lower, 1e-300) / (1 - self.alpha)), -_FARTHEST) - 1e-3
+        high = min(math.log((1 - self.lower) / self.alpha), _FARTHEST) + 1e-3
+        inside = [0.5 * (low + high), *(place for place in _FIRST if low < place < high)]
+        self.asked = np.unique([low - _BESIDE, low, *inside, high, high + _BESIDE])
         self._t, self._gains, self._rounds = np.empty(0), Ends(np.empty(0), np.empty(0)), 0
+        self._poor, self._idle = np.empty(0), 0
 
     def goes_on(self, fresh: Ends) -> bool:
         """Take the ends at the places asked for; whether more are asked for, in the middle between the best ones."""
         order = np.argsort(t := np.concatenate([self._t, self.asked]), kind="stable")
         t, gains = t[order], Ends(*(np.concatenate(pair)[order] for pair in zip(self._gains, fresh, strict=True)))
+        top, place = _greatest(t, gains)
+        before = self.upper - self.lower
         self.lower = max(self.lower, float(np.max(gains.lower)))
-        self.upper = max(min(self.upper, _greatest(t, gains)), self.lower)
+        self.upper = max(min(self.upper, top), self.lower)
+        self._idle = 0 if self.upper - self.lower < before else self._idle + 1
+        t, gains = self._telling(t, gains)
         best = min(max(int(np.argmax(gains.lower + gains.upper)), 1), t.size - 2)
-        near = slice(best - 1, best + 2)
-        self._t, self._gains = t[near], Ends(gains.lower[near], gains.upper[near])
-        self.asked = 0.5 * (self._t[:-1] + self._t[1:])
+        kept, near = slice(max(best - 2, 0), best + 3), slice(best - 1, best + 2)
+        self._t, self._gains = t[kept], Ends(gains.lower[kept], gains.upper[kept])  # two on each side have a line
+        self.asked = _between(t[near], place, self._poor)
         self._rounds += 1
-        return self._rounds < _MOST_ROUNDS and self._is_worth_it()
+        if self._rounds == _MOST_ROUNDS or self._idle == self._most_idle:
+            return False
+        return self._is_worth_it(Ends(gains.lower[near], gains.upper[near]))
 
-    def _is_worth_it(self) -> bool:
+    def _telling(self, t: Array, gains: Ends) -> tuple[Array, Ends]:
+        """Without the values that are wider than f itself by now: on a kink an engine may know next to nothing."""
+        poor = gains.upper - gains.lower > self.upper - self.lower
+        if np.count_nonzero(~poor) < _FEWEST:
+            return t, gains
+        self._poor = np.append(self._poor, t[poor])
+        return t[~poor], Ends(gains.lower[~poor], gains.upper[~poor])
+
+    def _is_worth_it(self, near: Ends) -> bool:
         """Whether another round can narrow the ends, and the values next to the best are known well enough for it."""
-        width = self._gains.upper - self._gains.lower
+        width = near.upper - near.lower
         if self.upper - self.lower <= max(_ENOUGH * self._wide * self.upper, _NO_MORE * float(width[1])):
             return False
-        scale = np.maximum(np.abs(self._gains.lower), self.upper)
+        scale = np.maximum(np.abs(near.lower), self.upper)
         return bool(np.all(width <= _HOPELESS * self._wide * scale))
 
 
-def _greatest(t: Array, gains: Ends) -> float:
-    """At least the supremum of a concave function of u = e^t, from its ends at rising t; inf where they prove nothing.
+def _between(t: Array, place: float, poor: Array) -> Array:
+    """The middles of both gaps, and the place where two lines cross, if it is a new one: at a kink they cross on it."""
+    middles = 0.5 * (t[:-1] + t[1:])
+    known = np.concatenate([t, middles, poor])
+    if not t[0] < place < t[-1] or np.min(np.abs(known - place)) <= _CLOSE * (t[-1] - t[0]):
+        return np.asarray(middles)
+    return np.sort(np.append(middles, place))
+
+
+def _greatest(t: Array, gains: Ends) -> tuple[float, float]:
+    """At least the supremum of a concave function of u = e^t, from its ends at rising t, and where it may be.
+
+    Where the ends prove nothing that is inf, at no place.
 
     Right of two places the function is below the line through them, and so it is left of two others: between
     neighbours the lower of these two lines bounds it, and both together at any place where the one is taken for the
@@ -149,7 +182,7 @@ def _greatest(t: Array, gains: Ends) -> float:
     """
     least, most = gains
     if not (least[1] >= most[0] and least[-2] >= most[-1]):
-        return math.inf
+        return math.inf, math.nan
     step = np.diff(t)
     ratio = np.exp(step[:-1]) * np.expm1(step[1:]) / np.expm1(step[:-1])  # of a gap in u to the one before
     more = 1 + _RATIO_ERROR
@@ -159,4 +192,6 @@ def _greatest(t: Array, gains: Ends) -> float:
     share = np.clip((most[1:] - most[:-1] + fall) / np.where(both > 0, both, 1.0), 0.0, 1.0)
     share[0], share[-1] = 0.0, 1.0  # there is one line only
     slack = 8 * _UNIT * (np.abs(most[1:]) + np.abs(most[:-1]) + both)
-    return float(np.max(np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack))
+    top = np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack
+    cell = int(np.argmax(top))
+    return float(top[cell]), float(t[cell] + np.log1p(share[cell] * np.expm1(step[cell])))
