@@ -9,6 +9,7 @@ from flint import arb, arb_poly, ctx
 import edgeworth as ew
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile, _greatest
+from edgeworth.composition.lattice.work import charge
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.errors import ComputationFailed
 
@@ -99,6 +100,22 @@ def test_between_two_lines_a_kink_is_found_where_they_cross():
     bound, place = _greatest(t, Ends(value, value))
     assert abs(place - math.log(3)) < 1e-10
     assert 2 <= bound < 2 + 1e-10
+
+
+def test_a_slow_engine_is_asked_no_more_once_its_work_is_done():
+    engine, asked = Profiled(1.0), []
+
+    def laborious(way, epsilon, delta=engine.delta):
+        asked.append(epsilon.size)
+        charge(5e7)
+        return delta(way, epsilon)
+
+    engine.delta = laborious
+    ByProfile(engine, 1e-6).tradeoff("forward", ALPHAS[3:4])
+    quick = len(asked)
+    ByProfile(engine, 1e-6, slow=True).tradeoff("forward", ALPHAS[3:4])
+    assert quick > 6
+    assert len(asked) - quick == 2  # both sides of 0 in the first round
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 0.2, 0.9])

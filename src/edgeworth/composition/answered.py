@@ -43,6 +43,8 @@ OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forw
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _DISCLOSURE_ROUNDING = 4e-15
 _UNDERFLOWS = 1e-300  # what stands for masses that underflow is up to some thousand times the smallest number
+_NO_LOSS, _LITTLE = 1e-12, 0.01  # of f and of the width of its ends: what a neighbour's ends may be wider
+_GAIN = 1e-9  # relative: what an end has to gain from another reading to be changed
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 
 
@@ -93,8 +95,18 @@ class Remembered:
         return self._remembered("epsilon", direction, delta, self._answers.epsilon)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return self._remembered("tradeoff", direction, alpha, self._answers.tradeoff)
+        """Ends of f(alpha); at an alpha some ulps beside the last one from what is known there, if that loses nothing.
+
+        0 <= f(a) - f(b) <= (b - a)/a for a < b: what is disclosed asks for three neighbours, and an engine may be slow.
+        """
+        before, known = self._last.get(("tradeoff", direction), (b"", None))
+        if known is None or len(before) != alpha.nbytes or before == alpha.tobytes():
+            return self._remembered("tradeoff", direction, alpha, self._answers.tradeoff)
+        beside, near = _moved(np.frombuffer(before), known, alpha)
+        if not near.all():
+            afresh = self._answers.tradeoff(direction, alpha[~near])
+            beside.lower[~near], beside.upper[~near] = afresh
+        return beside
 
     def bridge(self) -> tuple[float, float]:
         """That of the answers."""
@@ -105,8 +117,43 @@ class Remembered:
     ) -> Ends:
         key, seen = (what, direction), argument.tobytes()
         if self._last.get(key, (b"",))[0] != seen:
-            self._last[key] = seen, ask(direction, argument)
+            self._last[key] = seen, _falling(argument, ask(direction, argument))
         return self._last[key][1]
+
+
+def _moved(before: Array, known: Ends, alpha: Array) -> tuple[Ends, NDArray[np.bool_]]:
+    """Ends of f at alpha from those at an alpha before, and where that one is near enough for them.
+
+    >>> known = Ends(np.array([0.2, 0.6]), np.array([0.3, 0.6]))
+    >>> ends, near = _moved(np.array([0.5, 0.1]), known, np.array([0.5, 0.2]))
+    >>> near.tolist(), ends.upper.tolist()
+    ([True, False], [0.3, 0.6])
+    """
+    gap = np.abs(alpha - before)
+    loss = 2 * gap / np.maximum(np.minimum(alpha, before), 1e-300)
+    near = (gap == 0) | (loss <= np.maximum(_NO_LOSS * known.lower, _LITTLE * (known.upper - known.lower)))
+    lower = np.where(alpha > before, np.maximum(known.lower - loss, 0.0), known.lower)
+    return Ends(lower, np.where(alpha < before, known.upper + loss, known.upper)), near
+
+
+def _falling(argument: Array, ends: Ends) -> Ends:
+    """The ends of a function that does not rise: what holds at one argument bounds it at all others on one side.
+
+    Only what is gained by this is changed: a reading alone has the bits that it has in company.
+
+    >>> low, high = _falling(np.array([1.0, 3.0, 2.0]), Ends(np.array([0.1, 0.3, 0.2]), np.array([0.9, 0.5, 0.4])))
+    >>> low.tolist(), high.tolist()
+    ([0.3, 0.3, 0.3], [0.9, 0.4, 0.4])
+    """
+    if argument.size < 2 or not is_wide(ends, _GAIN).any():
+        return ends
+    order = np.argsort(argument, kind="stable")
+    lower, upper = np.empty(argument.size), np.empty(argument.size)
+    lower[order] = np.maximum.accumulate(ends.lower[order][::-1])[::-1]
+    upper[order] = np.minimum.accumulate(ends.upper[order])
+    gains = (lower > ends.lower * (1 + _GAIN)) | (upper < ends.upper * (1 - _GAIN))
+    gains &= lower <= upper  # ends that contradict each other are left as they are
+    return Ends(np.where(gains, lower, ends.lower), np.where(gains, upper, ends.upper))
 
 
 def answered(answers: Answers, total: TotalLoss, certificate: Certificate) -> ComposedCurve:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import OPPOSITE, Direction, Ends, is_wide
+from edgeworth.composition.lattice.work import done
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is 
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
 _MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
+_MOST_WORK = 8e7  # of a slow engine for one reading, its own tests included: some seven seconds
 _FARTHEST = 599.0  # of the logarithm of a slope: nothing underflows
 _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
@@ -62,8 +64,10 @@ class ByProfile:
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
         if not self._tests_last:
-            return self._narrowed(direction, alpha, self._answers.tradeoff(direction, alpha))
-        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)))
+            before = done()
+            ends = self._answers.tradeoff(direction, alpha)
+            return self._narrowed(direction, alpha, ends, _MOST_WORK - (done() - before) / max(alpha.size, 1))
+        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), _MOST_WORK)
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if wide.size:
             other = self._answers.tradeoff(direction, alpha[wide])
@@ -71,22 +75,23 @@ class ByProfile:
             ends.upper[wide] = np.minimum(ends.upper[wide], np.maximum(other.upper, ends.lower[wide]))
         return ends
 
-    def _narrowed(self, direction: Direction, alpha: Array, ends: Ends) -> Ends:
-        """Those of the ends that are wide, narrowed by the profile."""
+    def _narrowed(self, direction: Direction, alpha: Array, ends: Ends, work: float) -> Ends:
+        """Those of the ends that are wide, narrowed by the profile with so much work for each."""
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
         lower, upper = ends.lower.copy(), ends.upper.copy()
         if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
             idle = _MOST_IDLE if self._slow else _MOST_ROUNDS
             searches = [_Search(alpha[k], Ends(lower[k], upper[k]), self._wide, idle) for k in wide.tolist()]
             for some in ([one] for one in searches) if self._slow else [searches]:
-                self._search(direction, some)
+                self._search(direction, some, work)
             lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
         return Ends(lower, upper)
 
-    def _search(self, direction: Direction, open_: list[_Search]) -> None:
+    def _search(self, direction: Direction, open_: list[_Search], work: float) -> None:
         """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
+        before = done()
         with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
-            while open_:
+            while open_ and (not self._slow or done() - before < work):
                 sizes = [one.asked.size for one in open_]
                 alpha = np.repeat([one.alpha for one in open_], sizes)
                 gains = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))
