@@ -29,6 +29,7 @@ _VERY_MANY_PARTS = 150  # for which a lattice has no points left for f
 _MANY_PARTS = 50  # different steps, for which a recursion takes too long
 _WIDE = 1e-6  # a relative width at which another engine is asked, where no tolerance says so
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
+_FINER = 0.1  # of what a lattice aims at, that lines do: f is a difference of what they read
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -54,6 +55,9 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     elif name == "lattice" and residues.lines_apply(total):
         answers = _by_laplace_lines(total, aim)
         note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
+    elif name == "lattice" and not nothing_ran(total) and _has_lines(total):
+        answers = _by_lines(total, aim)
+        note = f"many steps with atoms: line integrals come first, and {wide} are narrowed by the others"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
         answers = _on_lattice(total, aim)
         if len(total.parts) <= _VERY_MANY_PARTS:
@@ -125,9 +129,27 @@ def _by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line for Laplace noise of many scales; lattices only where there are few enough of these to be narrower."""
 
     def after() -> Answers:
+        if lattice.lines_apply(total):
+            return _by_lines(total, aim)
         return moments.prepared(total) if len(total.parts) > _FEW_PARTS else _on_lattice(total, aim)
 
     return Combined(residues.prepared_lines(total), after, aim.wide)
+
+
+def _has_lines(total: TotalLoss) -> bool:
+    """Whether lines with a little noise are narrower than a lattice: no atoms that can be listed, and enough steps."""
+    return lattice.lines_apply(total) and not lattice.prepared(total).exact
+
+
+def _by_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """Lines, and behind them the lattice where there are few enough different steps for it, or the moments."""
+
+    def after() -> Answers:
+        if len(total.parts) > _FEW_PARTS:
+            return moments.prepared(total)
+        return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
+
+    return Combined(lattice.prepared_lines(total, _FINER * aim.fine), after, aim.wide)
 
 
 def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,25 +19,38 @@ from edgeworth.errors import ComputationFailed
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
     from edgeworth.composition.lattice.tilted_lattice import Kind
-    from edgeworth.composition.moments.answers import MomentAnswers
     from edgeworth.losses.law import Array
 
-__all__ = ["SearchedAnswers", "highest"]
+__all__ = ["Places", "SearchedAnswers", "highest"]
 
 _ROUNDING = 1e-15
 _MOST_STEPS, _MOST_WIDENINGS = 40, 12
 _GRID, _ROUNDS = 9, 14  # places tried at a time in the search for a maximum: 4^-14 of the first interval is left
 _ENOUGH = 1e-11  # relative: a maximum that is known to this is searched no more
-_SMALL = 0.5  # an f below it is a difference of overlaps
+_SMALL = 0.5  # an f below it is a difference of overlaps, and a delta above it 1 less an overlap
+_NARROW = 1e-8  # a delta that is known to this is asked for once
 _LARGEST_EXPONENT = 700.0
 _STEP = 1e-3
+
+
+class Places(Protocol):
+    """Where readings surely are, roughly: what a search begins with."""
+
+    def root(self, direction: Direction, delta: float) -> tuple[float, float]:
+        """Ends of the least eps >= 0 with delta(eps) <= delta in one direction."""
+
+    def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
+        """Whether delta(eps) <= delta in one direction, by a reading that takes little time."""
+
+    def between(self, direction: Direction, alpha: float) -> tuple[float, float]:
+        """Thresholds of T, in order, between which that of the test of type I error 0 < alpha < 1 is."""
 
 
 class SearchedAnswers(PerhapsSymmetric):
     """Answers from `read`, the ends of E[(X - u)_+], E[(1 - X/u)_+] and E[min(X, u)] at u = e^t."""
 
-    def __init__(self, moments: MomentAnswers, middle: float, *, symmetric: bool) -> None:
-        self._moments, self._middle, self._symmetric = moments, middle, symmetric
+    def __init__(self, places: Places, middle: float, *, symmetric: bool) -> None:
+        self._places, self._middle, self._symmetric = places, middle, symmetric
 
     @abstractmethod
     def read(self, kind: Kind, t: Array) -> Ends:
@@ -58,7 +71,7 @@ class SearchedAnswers(PerhapsSymmetric):
         return Ends(np.exp(t) * low * (1 - 4 * _ROUNDING), np.exp(t) * high * (1 + 4 * _ROUNDING))
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of delta: left of the middle of the law, 1 - e^eps + e^eps delta'(-eps)."""
+        """Ends of delta: left of the middle of the law 1 - e^eps + e^eps delta'(-eps), or 1 - overlap where large."""
         direct = epsilon >= (self._middle if direction == "forward" else -self._middle)
         lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
         if direct.any():
@@ -69,19 +82,24 @@ class SearchedAnswers(PerhapsSymmetric):
             base, room = -np.expm1(np.minimum(left, _LARGEST_EXPONENT)), 4 * _ROUNDING * (1 + growth)
             lower[~direct] = np.maximum(base + growth * ends.lower - room, base * (1 - _ROUNDING))
             upper[~direct] = base + growth * ends.upper + room
+        large = (upper > _SMALL) & (np.minimum(upper, 1.0) - lower > _NARROW)
+        if large.any():
+            ends = self._overlap(direction, epsilon[large])
+            lower[large] = np.maximum(lower[large], 1 - ends.upper - _ROUNDING)
+            upper[large] = np.minimum(upper[large], 1 - ends.lower + _ROUNDING)
         return Ends(np.clip(lower, 0.0, 1.0), np.minimum(upper, 1.0))
 
     def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
-        """By the moments, or by delta itself."""
-        if self._moments.surely_reached(direction, epsilon, delta):
+        """By what is known, or by delta itself."""
+        if self._places.surely_reached(direction, epsilon, delta):
             return True
         return bool(self.profile(direction, np.array([epsilon])).upper[0] <= delta)
 
     # --- epsilon
 
     def root(self, direction: Direction, delta: float) -> tuple[float, float]:
-        """Ends of eps, between those that the tilted moments give."""
-        known = self._moments.root(direction, delta)
+        """Ends of eps, between those that are known."""
+        known = self._places.root(direction, delta)
         if known[0] == known[1] or not 0 < delta < 1 or math.isinf(known[1]):
             return known
         if known[0] == 0:
@@ -136,7 +154,7 @@ class SearchedAnswers(PerhapsSymmetric):
 
     def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
         """The threshold of a test, and ends of f, in one direction."""
-        places = self._moments.between(direction, alpha)
+        places = self._places.between(direction, alpha)
         low, high = sorted(place if direction == "forward" else -place for place in places)
         if not -_LARGEST_EXPONENT < low <= high < _LARGEST_EXPONENT:
             raise ComputationFailed("the slope of f, e^loss, leaves the range of doubles")
@@ -170,7 +188,7 @@ class SearchedAnswers(PerhapsSymmetric):
         """Where the line is highest, and ends of that: grids within grids, all of which enclose it."""
         room = 1e-3 * (high - low) + 1e-12 * (1 + abs(low) + abs(high))
         low, high = low - room, high + room
-        best, least, most = 0.5 * (low + high), 0.0, 1 - alpha
+        best, least, most, enclosed = 0.5 * (low + high), 0.0, 1 - alpha, False
         for _ in range(_ROUNDS):
             t = np.linspace(low, high, _GRID)
             ends = self._supporting(direction, way, alpha, t)
@@ -178,6 +196,10 @@ class SearchedAnswers(PerhapsSymmetric):
             if lower > least:
                 best, least = float(t[at]), lower
             most = min(most, upper)
+            enclosed = enclosed or math.isfinite(upper)
+            if not enclosed and max(abs(low), abs(high)) < _LARGEST_EXPONENT / 4:
+                low, high = 2 * low - high, 2 * high - low  # it is not certain that the maximum is here
+                continue
             if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)):
                 break
             low, high = float(t[max(at - 1, 0)]), float(t[min(at + 1, _GRID - 1)])

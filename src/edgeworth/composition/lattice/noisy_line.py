@@ -1,0 +1,278 @@
+"""The readings of a sum of many different steps along one line, smoothed by as little noise as the line needs.
+
+    E[(X - u)_+] = 1/(2 pi i) ∫ M(s) u^(1-s)/(s(s-1)) ds,   Re s = c > 1,
+
+with the other sign E[min(X, u)] for 0 < c < 1. M is a product, and nearly everywhere on the line some of its factors
+already show that it does not count: there the others are not asked for. What lies beyond the last frequency T is held
+by noise of variance v = x/T^2, which moves a reading by at most v times a density. docs/proofs/lattice.md, section 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeworth.composition.lattice.step_waves import BLOCK, UNIT, Block, StepWaves
+from edgeworth.composition.lattice.work import charge
+from edgeworth.errors import ComputationFailed
+
+if TYPE_CHECKING:
+    from edgeworth.composition.lattice.step_waves import Complex
+    from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.losses.law import Array
+
+__all__ = ["FEWEST_NODES", "Beyond", "LineGoal", "NoisyLine"]
+
+_LARGEST_EXPONENT = 600.0
+_LEAST = 5e-324
+_WAVES = 60.0  # for which one unit of work stands
+FEWEST_NODES, _MOST_NODES = 512, 2**23
+_MOST_KEPT = 2**18  # nodes that count: 10 MB
+_REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
+_NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
+_MOST_WAVES = 2**20  # at a time, 16 MB
+
+
+@dataclass(frozen=True)
+class LineGoal:
+    """What a line is for: thresholds, the relative width aimed at, and how many waves that may cost.
+
+    `log_least` is about the logarithm of the least reading there, over e^(K(c) + (1-c) t).
+    """
+
+    kind: Kind
+    least: float
+    greatest: float
+    log_least: float
+    width: float
+    most_work: float
+
+
+class Beyond(NamedTuple):
+    """Tilts right of c and left of it beyond both poles, with at least K at each: Chernoff's bounds of the aliases."""
+
+    right: Array
+    k_right: Array
+    left: Array
+    k_left: Array
+
+
+class _Nodes(NamedTuple):
+    """Those nodes of a line that count: frequencies, transforms, and bounds of their errors."""
+
+    y: Array
+    value: Complex
+    error: Array
+
+
+class NoisyLine:
+    """The sum along one line, prepared once and read many times."""
+
+    def __init__(self, goal: LineGoal, steps: list[StepWaves], c: float, period: float, beyond: Beyond) -> None:
+        self.goal, self.c, self.period = goal, c, period
+        self._steps = sorted(steps, key=_decay)
+        self._origin = math.fsum(step.count * step.origin for step in steps)
+        self._far = math.fsum(step.count * abs(step.origin) for step in steps)
+        k = [(step.count * step.log_moment, step.count * step.log_moment_error) for step in steps]
+        self._k = math.fsum(value for value, _ in k)
+        self._k_error = math.fsum(error for _, error in k) + 8 * UNIT * math.fsum(abs(value) for value, _ in k)
+        self._slack = 2 * math.fsum(step.count * step.slack for step in steps)
+        self._left_out = np.zeros(2)  # sums of |phi| |kernel| and of |phi| over nodes that do not count
+        self._beyond = beyond
+        if not self._k_error < 1 or not all(step.noise < 1 for step in steps):
+            raise ComputationFailed("rounding outweighs the transform of a step")
+        self._made(2 * math.pi / period)
+
+    # --- preparing
+
+    def _made(self, h: float) -> None:
+        """Nodes, twice as many each time, until the noise that their last frequency needs is little enough.
+
+        Where the nodes that are added leave more open than they close, those before are the ones that are kept.
+        """
+        work, count, best = 0.0, 0, math.inf
+        kept: list[_Nodes] = []
+        while count < _MOST_NODES:
+            before, end, left_out = len(kept), max(2 * count, FEWEST_NODES), self._left_out.copy()
+            for first in range(count, end, BLOCK):
+                nodes, cost = self._block(Block(first, h, np.arange(min(BLOCK, end - first))))
+                kept.append(nodes)
+                work += cost
+            wide = self._fitted(h * (end - 1), _joined(kept))
+            if wide > best and any(step.reach < h * end for step in self._steps):
+                self._left_out = left_out
+                wide = self._fitted(h * (count - 1), _joined(kept[:before]))
+                break
+            count, best, held = end, wide, self._nodes.y.size
+            if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > _MOST_KEPT:
+                break
+        charge(work / _WAVES)
+        self.wide = wide
+        self._finish()
+
+    def _kernel(self, y: Array) -> Array:
+        s = self.c + 1j * y
+        return np.asarray((1.0 if self.goal.kind == "delta" else -1.0) / (s * (s - 1)))
+
+    def _block(self, block: Block) -> tuple[_Nodes, float]:
+        """The nodes of a block that count, and the waves that it took to know."""
+        y = block.y
+        end = float(y[-1])
+        weight = np.abs(self._kernel(y))
+        floor = _NEGLIGIBLE * self.goal.width * self.period * math.exp(self.goal.log_least) / (40 * (1 + y / block.h))
+        value, most, rounding = np.ones(y.size, dtype=complex), np.ones(y.size), np.zeros(y.size)
+        work, known = 0.0, [step for step in self._steps if end <= step.reach]
+        if len(known) < len(self._steps):
+            most *= math.exp(math.fsum(step.log_far(float(y[0])) for step in self._steps if not end <= step.reach))
+        for step in known:
+            phi = step.at(block)
+            work += step.cost * y.size
+            modulus = np.sqrt(phi.real**2 + phi.imag**2)
+            bound = modulus + (step.noise + step.drift * y)
+            if step.count == 1:
+                value *= phi
+                most *= bound
+                rounding += 8 * UNIT
+            else:
+                value *= _power(phi, step.count)
+                most *= bound**step.count
+                rounding += 8 * UNIT * step.count
+            counts = most * (weight + 10 / max(end, 1.0) ** 2) > floor
+            if np.count_nonzero(counts) < 0.8 * counts.size:
+                self._left_out += [float(np.sum((most * weight)[~counts])), float(np.sum(most[~counts]))]
+                block = block._replace(k=block.k[counts])
+                value, most, rounding, weight, floor, y = (
+                    part[counts] for part in (value, most, rounding, weight, floor, y)
+                )
+                if not y.size:
+                    break
+        if len(known) < len(self._steps):
+            self._left_out += [float(np.sum(most * weight)), float(np.sum(most))]
+            return _Nodes(np.empty(0), np.empty(0, dtype=complex), np.empty(0)), work
+        error = np.maximum(most - np.abs(value), 0.0) + most * (rounding + 8 * UNIT)
+        return _Nodes(y, value, error), work
+
+    def _fitted(self, last: float, nodes: _Nodes) -> float:
+        """Choose the noise for the last frequency T; about the relative width of the readings that follows.
+
+        Noise of variance x/T^2 widens by that times the density, and leaves e^(-x/2) of what lies beyond T.
+        """
+        places = np.linspace(self.goal.least, self.goal.greatest, 3)
+        wave = np.exp(np.multiply.outer(self._origin - places, 1j * nodes.y))
+        double, lost = _double(nodes.y), 2 * self._left_out / self.period
+        main = (wave @ (double * nodes.value * self._kernel(nodes.y))).real / self.period
+        dense = np.abs((wave @ (double * nodes.value)).real) / self.period + lost[1]
+        main = np.maximum(main, math.exp(self.goal.log_least))
+        far = math.exp(math.fsum(step.log_far(last) for step in self._steps) * (1 - 1e-12) + 1e-12)
+        self._nodes, self._cut, self.variance = nodes, np.array([far / (math.pi * last), 0.0]), 0.0
+        best = float(np.max((self._cut[0] + lost[0]) / main))
+        for x in _REACHES.tolist():
+            v = x / last**2
+            cut = far * math.exp(-0.5 * x) / (math.pi * v * last) * np.array([1 / last**2, 1.0])
+            wide = float(np.max((v * math.exp(v / 8) * (dense + cut[1]) + cut[0] + lost[0]) / main))
+            if wide < best:
+                best, self._cut, self.variance = wide, cut, v
+        return best
+
+    def _finish(self) -> None:
+        """The terms of both sums, with the noise; what their errors add, and that of the angles."""
+        y, value, error = self._nodes
+        v, c = self.variance, self.c
+        noise = np.exp(-0.5 * v * y * (y - 1j * (2 * c - 1)))
+        kernel, double = self._kernel(y), _double(y)
+        size = double * np.abs(noise) * (np.abs(value) + error)
+        rounding = (2 * y.size + 64 + 4 * v * np.abs(y) * (y + abs(2 * c - 1))) * UNIT
+        self._terms = np.stack([double * noise * value * kernel, double * noise * value])
+        self._y = y
+        mine = double * np.abs(noise) * error + size * rounding
+        weights = np.stack([np.abs(kernel), np.ones(y.size)])
+        self._fixed = np.sum(weights * mine, axis=1) + (2 * self._left_out + self._cut * self.period) * (1 + 1e-9)
+        self._growing = 4 * UNIT * np.sum(weights * size * y, axis=1)
+        del self._nodes
+
+    # --- reading
+
+    @property
+    def size(self) -> int:
+        """How many nodes count."""
+        return self._y.size
+
+    def ends(self, t: Array) -> tuple[Array, Array]:
+        """Ends at every t."""
+        most = max(1, _MOST_WAVES // max(self._y.size, 1))
+        parts = [self._ends(t[start : start + most]) for start in range(0, t.size, most)]
+        return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
+
+    def _ends(self, t: Array) -> tuple[Array, Array]:
+        v, c = self.variance, self.c
+        k = self._k + 0.5 * v * c * (c - 1)
+        exponent = k + (1 - c) * t
+        doubt = self._k_error + 8 * UNIT * (abs(k) + (1 + c) * np.abs(t)) + self._slack
+        if np.any(exponent > _LARGEST_EXPONENT) or np.any(doubt > 0.5):
+            raise ComputationFailed("a reading leaves the range of doubles")
+        front = np.exp(exponent)
+        wave = np.exp(np.multiply.outer(self._origin - t, 1j * self._y))
+        sums = (self._terms @ wave.T).real / self.period
+        far = np.multiply.outer(self._growing, np.abs(t) + self._far)
+        errors = (self._fixed[:, None] + far) / self.period * np.exp(doubt)
+        value = front * sums[0]
+        error = (front * errors[0] + np.abs(value) * np.expm1(doubt) + 2 * self._slack * front) * (1 + 1e-9)
+        line, size = self._straight(t)
+        rounding = UNIT * (16 + 4 * ((c + 1) * self.period + np.abs(t)))
+        value, error = value - line, error + rounding * size + 2 * _LEAST
+        dense = front * np.exp(doubt) * (np.maximum(sums[1], 0.0) + errors[1]) * (v * math.exp(v / 8) * (1 + 1e-9))
+        rest = self._aliases(t)
+        less, more = (rest + dense, 0.0) if self.goal.kind == "delta" else (0.0, rest + dense)
+        return np.maximum(value - error - less, 0.0), np.maximum(value + error + more, _LEAST)
+
+    def _straight(self, t: Array) -> tuple[Array, Array]:
+        """The aliases as far as they are straight lines in e^t, and the sum of their moduli.
+
+        Far left delta is 1 - u and the overlap u, far right the overlap is 1.
+        """
+        near, far = abs(self.c - 1) * self.period, self.c * self.period
+        ones = math.exp(-near) / -math.expm1(-near)
+        growing = np.exp(np.minimum(t - far, _LARGEST_EXPONENT)) / -math.expm1(-far)
+        return np.asarray(ones - growing if self.goal.kind == "delta" else ones + growing), np.asarray(ones + growing)
+
+    def _aliases(self, t: Array) -> Array:
+        """At least the sum of what the aliases differ by from these: E[(X - u)_+] on the right, E[(u - X)_+] left."""
+        right, k_right, left, k_left = self._beyond
+        v = self.variance
+        gap = (right - self.c) * self.period
+        outward = k_right + 0.5 * v * right * (right - 1) - gap - np.log(-np.expm1(-gap))
+        gap = (left + self.c - 1) * self.period
+        inward = k_left + 0.5 * v * left * (left - 1) - gap - np.log(-np.expm1(-gap))
+        logs = outward[:, None] + np.multiply.outer(1 - right, t), inward[:, None] + np.multiply.outer(left, t)
+        most = [np.exp(np.minimum(np.min(log, axis=0), _LARGEST_EXPONENT)) for log in logs]
+        return np.asarray(most[0] + most[1])
+
+
+def _decay(step: StepWaves) -> float:
+    """By how much a step makes the product smaller at most frequencies, for its cost."""
+    return step.count * math.log(min(max(step.largest, 0.05), 0.999999)) / step.cost
+
+
+def _joined(nodes: list[_Nodes]) -> _Nodes:
+    return _Nodes(*(np.concatenate(column) for column in zip(*nodes, strict=True)))
+
+
+def _power(phi: Complex, n: int) -> Complex:
+    """The n-th power by squares: n - 1 products, or fewer."""
+    made = None
+    while n:
+        if n & 1:
+            made = phi if made is None else made * phi
+        n >>= 1
+        if n:
+            phi = phi * phi
+    assert made is not None
+    return made
+
+
+def _double(y: Array) -> Array:
+    """Every node but the first stands for two."""
+    return np.where(y > 0, 2.0, 1.0)

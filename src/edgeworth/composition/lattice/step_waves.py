@@ -1,0 +1,314 @@
+"""One tilted step along a line: its Fourier transform at many frequencies, a multiple of a spacing each.
+
+A step with atoms is a sum of waves, Laplace noise a formula, and a sample of it a quadrature up to a frequency, beyond
+which its modulus is bounded. docs/proofs/lattice.md, section 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+
+import numpy as np
+
+from edgeworth.composition.contour.tilted_part import tilt_nodes
+from edgeworth.composition.lattice.masses import masses
+from edgeworth.composition.lattice.outside import NOTHING
+from edgeworth.losses import DiscreteGaussianLoss, LaplaceLoss, SampledLoss
+from edgeworth.losses.law import Nodes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.lattice.masses import Masses
+    from edgeworth.losses import PrivacyLoss
+    from edgeworth.losses.law import Array
+
+    Complex = NDArray[np.complex128]
+    Index = NDArray[np.intp]
+
+__all__ = [
+    "BLOCK",
+    "UNIT",
+    "Block",
+    "StepWaves",
+    "atom_spacing",
+    "far_share",
+    "is_known",
+    "is_like_gaussian",
+    "step_waves",
+]
+
+UNIT = 2.0**-53
+_SIDE = 128
+BLOCK = _SIDE * _SIDE  # frequencies at a time: a quarter of a megabyte an array
+_NATS = 45.0  # tilted masses that weigh less than e^-45 together are left out
+_MOST_ATOMS = 20_000
+_WORTH = 8  # times as many frequencies as are asked for are affordable in one product of matrices
+_LIKE_GAUSSIAN = 2.0  # sigma from which on discrete Gaussian noise has the moments of continuous noise to 1e-30
+_ROOM = 9.6  # sigmas around the peak of the tilted law
+_OF_LAPLACE = 3  # numbers that its formula is made of
+_LONGEST_RATIO = 0.5  # of the masses beyond the last that is kept, each to the one before
+
+
+class Block(NamedTuple):
+    """Some of the frequencies h (first + k), 0 <= k < BLOCK."""
+
+    first: int
+    h: float
+    k: Index
+
+    @property
+    def y(self) -> Array:
+        """The frequencies."""
+        return np.asarray(self.h * (self.first + self.k))
+
+    def waves(self, place: Array) -> tuple[Complex, Complex, Index]:
+        """e^(i place y) as products of two waves: rows for some frequencies, columns for what follows each of them.
+
+        Beside them, for every frequency of the block the number of its row.
+        """
+        rows, number = np.unique(self.k // _SIDE, return_inverse=True)
+        turns = 1j * self.h * place
+        coarse = np.exp(np.multiply.outer(self.first + _SIDE * rows, turns))
+        return coarse, np.exp(np.multiply.outer(turns, np.arange(_SIDE))), number
+
+
+@dataclass(frozen=True, eq=False)
+class StepWaves:
+    """A step tilted by c, -L under Q if it is mirrored: phi(y) = E[e^(iy (L - origin))] under the tilted law.
+
+    What `at` returns is right up to `noise` + `drift` y for y <= `reach`.
+    """
+
+    count: int
+    origin: float
+    place: Array
+    """Places of the masses less the origin; of Laplace noise theta alone."""
+    weight: Array
+    """Tilted masses, of sum 1; of Laplace noise a, e^(-2 a theta) and the sum that both are over."""
+    noise: float
+    drift: float
+    log_moment: float
+    log_moment_error: float
+    share: float
+    """|phi(y)| <= share + decay/y."""
+    decay: float
+    reach: float
+    slack: float
+    """How far a place may be from where it is."""
+
+    @property
+    def is_laplace(self) -> bool:
+        """Whether it is Laplace noise, which has a formula."""
+        return self.place.size == 1 and self.weight.size == _OF_LAPLACE
+
+    @property
+    def cost(self) -> float:
+        """Of one frequency, in waves."""
+        if self.is_laplace:
+            return 3.0
+        return 1 + 0.2 * self.place.size + 0.3 * self.count.bit_length()
+
+    @property
+    def largest(self) -> float:
+        """The largest mass, about |phi| at most high frequencies."""
+        return min(0.5 / float(self.weight[2]) if self.is_laplace else float(np.max(self.weight)), 1.0)
+
+    def log_far(self, y: float) -> float:
+        """The logarithm of at least |phi|^n from a frequency on."""
+        return self.count * math.log(min(self.share + self.decay / y, 1.0))
+
+    def at(self, block: Block) -> Complex:
+        """Phi at the frequencies of a block."""
+        coarse, fine, number = block.waves(self.place)
+        column = block.k % _SIDE
+        if self.is_laplace:
+            return self._laplace(coarse[number, 0] * fine[0, column], block.y)
+        coarse *= self.weight
+        if _WORTH * block.k.size > coarse.shape[0] * _SIDE:
+            return np.asarray((coarse @ fine)[number, column])
+        return np.asarray(np.einsum("kp,pk->k", coarse[number], fine[:, column]))
+
+    def _laplace(self, turn: Complex, y: Array) -> Complex:
+        """[e^(i theta y) (1 + 1/(2w)) + e^(-2 a theta) e^(-i theta y) (1 - 1/(2w))]/(2S), w = a + iy."""
+        a, fall, whole = self.weight.tolist()
+        half = 0.5 / (a + 1j * y)
+        return np.asarray((turn * (1 + half) + fall * np.conj(turn) * (1 - half)) * (0.5 / whole))
+
+
+def is_known(loss: PrivacyLoss) -> bool:
+    """Whether `step_waves` knows the law: atoms, Laplace noise, and samples of it.
+
+    >>> is_known(LaplaceLoss(1.0))
+    True
+    """
+    if isinstance(loss, LaplaceLoss) or is_like_gaussian(loss):
+        return True
+    if isinstance(loss, SampledLoss) and isinstance(loss.base, LaplaceLoss):
+        return True
+    bounded = math.isfinite(loss.support[0]) and math.isfinite(loss.support[1])
+    if not loss.is_atomic or not (bounded or isinstance(_base(loss), DiscreteGaussianLoss)):
+        return False
+    log_weight = loss.nodes().log_weight
+    return log_weight.size <= _MOST_ATOMS and bool(np.isfinite(log_weight).all())
+
+
+def is_like_gaussian(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussianLoss]:
+    """Whether K(s) = s (s-1) D^2/(2 sigma^2) to all digits for real s."""
+    return isinstance(loss, DiscreteGaussianLoss) and loss.sigma >= _LIKE_GAUSSIAN
+
+
+def atom_spacing(loss: PrivacyLoss) -> float:
+    """At least the distance of two neighbouring losses of discrete Gaussian noise, or of a sample of it."""
+    lattice = _base(loss).lattice
+    return math.inf if lattice is None else lattice.spacing
+
+
+def _base(loss: PrivacyLoss) -> PrivacyLoss:
+    return loss.base if isinstance(loss, SampledLoss) else loss
+
+
+def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mirrored: bool) -> StepWaves:
+    """The step tilted by c, for frequencies up to that one if it has a density without a formula.
+
+    The mirrored law tilted by c is the law itself tilted by 1 - c, with all places turned round.
+    """
+    if isinstance(loss, LaplaceLoss):
+        return _laplace_waves(loss, count, c)
+    if is_like_gaussian(loss):
+        return _gaussian_waves(loss, count, c)
+    tilt = 1 - c if mirrored else c
+    if isinstance(loss, SampledLoss) and isinstance(loss.base, LaplaceLoss):
+        law = _density(loss, 2.0 ** math.ceil(math.log2(max(abs(tilt), 1.0))), frequency)
+        nodes, missing, slack, reach = Nodes(law.place, law.log_mass), law.error, law.slack, frequency
+        share, decay = far_share(loss, tilt)
+    else:
+        nodes, reach, share, decay = loss.nodes(), math.inf, 1.0, 0.0
+        missing, slack = _beyond(loss, nodes, tilt), 16 * UNIT * float(np.max(np.abs(nodes.loss)))
+    part = tilt_nodes(nodes, 1, tilt)
+    first, last, dropped = _held(part.weight)
+    place, weight = part.loss[first:last], part.weight[first:last]
+    noise = 2 * float(part.weight @ part.noise) + (12 * weight.size + 32) * UNIT + 2 * dropped + 4 * missing
+    drift = 8 * UNIT * float(weight @ np.abs(place)) + 8 * UNIT * float(place[-1] - place[0])
+    moment_error = part.log_moment_error + 2 * missing
+    if mirrored:
+        place, weight = -place[::-1], weight[::-1]
+    return StepWaves(
+        count,
+        float(place[0]),
+        np.asarray(place - place[0]),
+        np.ascontiguousarray(weight),
+        noise,
+        drift,
+        part.log_moment,
+        moment_error,
+        share,
+        decay,
+        reach,
+        slack,
+    )
+
+
+@lru_cache(maxsize=2048)
+def _density(loss: SampledLoss, tilt: float, frequency: float) -> Masses:
+    """The masses that serve every tilt up to that one."""
+    made = masses(loss, loss.support, tilt, frequency)
+    assert made.below == made.above == NOTHING
+    return made
+
+
+def _held(weight: Array) -> tuple[int, int, float]:
+    """The weights between the ends that hold less than e^-NATS each, and what these hold."""
+    most = math.exp(-_NATS)
+    first = int(np.searchsorted(np.cumsum(weight), most, side="right"))
+    last = weight.size - int(np.searchsorted(np.cumsum(weight[::-1]), most, side="right"))
+    return first, last, 2 * most if last - first < weight.size else 0.0
+
+
+def _beyond(loss: PrivacyLoss, nodes: Nodes, tilt: float) -> float:
+    """At most the tilted mass of the atoms of discrete Gaussian noise that are not listed, over that of the others.
+
+    From one atom to the next outwards P falls by ever more, and a loss moves by at most the spacing, sampled or not.
+    """
+    if math.isfinite(loss.support[1]):
+        return 0.0
+    exponent = nodes.log_weight + tilt * nodes.loss
+    total = 0.0
+    for end, before in ((0, 1), (-1, -2)):
+        fall = float(nodes.log_weight[end] - nodes.log_weight[before]) + abs(tilt) * atom_spacing(loss)
+        if fall > math.log(_LONGEST_RATIO):
+            return math.inf
+        total += math.exp(float(exponent[end] - np.max(exponent)) + 1e-9)
+    return total
+
+
+def _gaussian_waves(loss: DiscreteGaussianLoss, count: int, c: float) -> StepWaves:
+    """Discrete Gaussian noise is its own mirror image; tilted it is e^(-(k-a)^2/(2 sigma^2)) around a = cD."""
+    sigma, shift = loss.sigma, loss.sensitivity
+    a = c * shift
+    k = np.arange(math.floor(a - _ROOM * sigma), math.ceil(a + _ROOM * sigma) + 1, dtype=np.float64)
+    weight = np.exp(-0.5 * ((k - a) / sigma) ** 2)
+    weight /= float(np.sum(weight))
+    spacing = shift / sigma**2
+    place, far = spacing * (k - k[0]), spacing * (abs(a) + shift + _ROOM * sigma + 1)
+    log_moment = 0.5 * c * (c - 1) * (shift / sigma) ** 2
+    noise = (12 * k.size + 1000 + 80 * abs(a) / sigma) * UNIT + 4 * math.exp(-_NATS)
+    return StepWaves(
+        count,
+        spacing * (float(k[0]) - 0.5 * shift),
+        place,
+        weight,
+        noise,
+        16 * UNIT * float(place[-1]),
+        log_moment,
+        16 * UNIT * abs(log_moment) + 4 * math.exp(-_NATS),
+        1.0,
+        0.0,
+        math.inf,
+        16 * UNIT * far,
+    )
+
+
+def _laplace_waves(loss: LaplaceLoss, count: int, c: float) -> StepWaves:
+    """Laplace noise is its own mirror image; c > 1/2."""
+    theta, a = loss.theta, abs(c - 0.5)
+    fall = math.exp(-2 * a * theta)
+    whole = 0.5 * (1 + fall) - 0.25 * math.expm1(-2 * a * theta) / a
+    share = 0.5 * (1 + fall) / whole * (1 + 1e-12)
+    scale = 1 + 0.5 / a
+    value = (a - 0.5) * theta + math.log(whole)
+    return StepWaves(
+        count,
+        0.0,
+        np.array([theta]),
+        np.array([a, fall, whole]),
+        40 * scale * UNIT,
+        8 * theta * scale * UNIT,
+        value,
+        UNIT * (16 + 8 * (1 + a) * theta),
+        share,
+        0.5 * share,
+        math.inf,
+        8 * UNIT * theta,
+    )
+
+
+def far_share(loss: SampledLoss, tilt: float) -> tuple[float, float]:
+    """The tilted mass of both atoms of a sample of Laplace noise, and |integral over the density| times y at most.
+
+    With x the loss of the base, G = e^(cL) w/L' falls and then rises, so the integral by parts is at most
+    2 (G(-theta) + G(theta))/y; w = e^(-(x + theta)/2)/4 and L' = p e^(x - L).
+    """
+    assert isinstance(loss.base, LaplaceLoss)
+    theta, p = loss.base.theta, loss.rate
+    log_moment = tilt_nodes(loss.nodes((min(tilt, 0.0), max(tilt, 1.0))), 1, tilt).log_moment
+    low, high = loss.support
+    atoms = math.exp(tilt * low - log_moment) / 2 + math.exp(tilt * high - theta - log_moment) / 2
+    ends = [
+        math.exp((tilt + 1) * level - log_moment - 0.5 * (x + theta) - x) / (4 * p)
+        for level, x in ((low, -theta), (high, theta))
+    ]
+    return min(atoms * (1 + 1e-6), 1.0), 2 * sum(ends) * (1 + 1e-6)
