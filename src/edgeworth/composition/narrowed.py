@@ -52,7 +52,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if name == "contour" and lattice.applies(total):
         answers = _along_lines(total, aim)
         note = f"{wide} are narrowed by the lattice"
-    elif name == "lattice" and residues.lines_apply(total):
+    elif name == "lattice" and _has_laplace_lines(total):
         answers = _by_laplace_lines(total, aim)
         note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
     elif name == "lattice" and not nothing_ran(total) and _has_lines(total):
@@ -134,6 +134,11 @@ def _by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
         return moments.prepared(total) if len(total.parts) > _FEW_PARTS else _on_lattice(total, aim)
 
     return Combined(residues.prepared_lines(total), after, aim.wide)
+
+
+def _has_laplace_lines(total: TotalLoss) -> bool:
+    """Whether lines for Laplace noise come first: where lines with a little noise have no more digits."""
+    return residues.lines_answer_well(total) or (residues.lines_apply(total) and not lattice.lines_apply(total))
 
 
 def _has_lines(total: TotalLoss) -> bool:

@@ -42,8 +42,7 @@ __all__ = [
 ]
 
 UNIT = 2.0**-53
-_SIDE = 128
-BLOCK = _SIDE * _SIDE  # frequencies at a time: a quarter of a megabyte an array
+BLOCK = 2**14  # frequencies at a time: a quarter of a megabyte an array
 _NATS = 45.0  # tilted masses that weigh less than e^-45 together are left out
 _MOST_ATOMS = 20_000
 _WORTH = 8  # times as many frequencies as are asked for are affordable in one product of matrices
@@ -65,15 +64,16 @@ class Block(NamedTuple):
         """The frequencies."""
         return np.asarray(self.h * (self.first + self.k))
 
-    def waves(self, place: Array) -> tuple[Complex, Complex, Index]:
+    def waves(self, place: Array) -> tuple[Complex, Complex, tuple[Index, Index]]:
         """e^(i place y) as products of two waves: rows for some frequencies, columns for what follows each of them.
 
-        Beside them, for every frequency of the block the number of its row.
+        Beside them the row and the column of every frequency of the block.
         """
-        rows, number = np.unique(self.k // _SIDE, return_inverse=True)
+        side = 2 ** ((int(self.k[-1]).bit_length() + 1) // 2)
+        rows, number = np.unique(self.k // side, return_inverse=True)
         turns = 1j * self.h * place
-        coarse = np.exp(np.multiply.outer(self.first + _SIDE * rows, turns))
-        return coarse, np.exp(np.multiply.outer(turns, np.arange(_SIDE))), number
+        coarse = np.exp(np.multiply.outer(self.first + side * rows, turns))
+        return coarse, np.exp(np.multiply.outer(turns, np.arange(side))), (number, self.k % side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +123,11 @@ class StepWaves:
 
     def at(self, block: Block) -> Complex:
         """Phi at the frequencies of a block."""
-        coarse, fine, number = block.waves(self.place)
-        column = block.k % _SIDE
+        coarse, fine, (number, column) = block.waves(self.place)
         if self.is_laplace:
             return self._laplace(coarse[number, 0] * fine[0, column], block.y)
         coarse *= self.weight
-        if _WORTH * block.k.size > coarse.shape[0] * _SIDE:
+        if _WORTH * block.k.size > coarse.shape[0] * fine.shape[1]:
             return np.asarray((coarse @ fine)[number, column])
         return np.asarray(np.einsum("kp,pk->k", coarse[number], fine[:, column]))
 

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LaplaceLines", "lines_apply", "prepared_lines"]
+__all__ = ["LaplaceLines", "lines_answer_well", "lines_apply", "prepared_lines"]
 
 _UNIT = 2.0**-53
 _FEWEST_NATS = 1.0  # of what the atoms of the total weigh: with more the line would be too long
+_ENOUGH_NATS = 20.0  # with which nothing is left of them
 _MOST_ATOMS, _MOST_STEPS = 200, 100_000
 _ALIAS_NATS, _TAIL_NATS = 36.0, 34.0  # aliases, and what is cut off, are held below e^-36 and e^-34 of the reading
 _MOST_WORK, _MOST_NODES = 1e7, 100_000  # nodes times steps of different kinds, and nodes
@@ -49,8 +50,17 @@ def lines_apply(total: TotalLoss) -> bool:
     """Whether all steps are Laplace noise or have few atoms and mirror images, and enough of them have a density."""
     if not total.is_exact or sum(n for _, n in total.parts) > _MOST_STEPS or not all(map(_known, dict(total.parts))):
         return False
-    nats = sum(n * math.log1p(loss.theta / 2) for loss, n in total.parts if isinstance(loss, LaplaceLoss))
-    return nats >= _FEWEST_NATS
+    return _nats(total) >= _FEWEST_NATS
+
+
+def lines_answer_well(total: TotalLoss) -> bool:
+    """Whether they apply and the atoms of the total weigh so little that the lines have nearly all digits."""
+    return lines_apply(total) and _nats(total) >= _ENOUGH_NATS
+
+
+def _nats(total: TotalLoss) -> float:
+    """Minus the logarithm of about what the atoms of the total weigh."""
+    return sum(n * math.log1p(loss.theta / 2) for loss, n in total.parts if isinstance(loss, LaplaceLoss))
 
 
 def _known(loss: PrivacyLoss) -> bool:
