@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from edgeworth import validation
+from edgeworth.abstract import Abstract
 from edgeworth.curves.elementwise import Array, Numbers, elementwise, times_exp
 from edgeworth.curves.search import positive_root
 
@@ -22,7 +23,7 @@ __all__ = ["MaximumProfile", "Profile", "ReverseProfile", "SymmetricProfile"]
 _LARGEST_EPSILON = 1e100  # delta positive here is taken for delta positive everywhere
 
 
-class Profile(ABC):
+class Profile(Abstract):
     """delta(eps) = sup_E Q[E] - e^eps P[E] = sup_alpha 1 - f(alpha) - e^eps alpha.
 
     Non-increasing, convex in e^eps, at least max(0, 1 - e^eps). A subclass gives ``_delta`` and, where it can

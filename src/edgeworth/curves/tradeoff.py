@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from edgeworth import validation
+from edgeworth.abstract import Abstract
 from edgeworth.curves.elementwise import Array, Numbers, elementwise
 from edgeworth.errors import InvalidArgument
 
@@ -24,7 +25,7 @@ __all__ = ["TradeOff"]
 _LARGEST_QUANTILE = 8.2  # Phi(-8.2) = 1.2e-16: closer to 1 there is no double
 
 
-class TradeOff(ABC):
+class TradeOff(Abstract):
     """f = T(P, Q): f(alpha) is the least type II error of a test of type I error at most alpha.
 
     Convex, non-increasing, 0 <= f(alpha) <= 1 - alpha, f(1) = 0; f(0) < 1 exactly when Q has mass where P has

@@ -11,11 +11,12 @@ every law is proper, K(0) = K(1) = 0 holds for all of them, and the two masses c
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from edgeworth.abstract import Abstract
 from edgeworth.losses.moments import Cumulants, cumulants_of_nodes, tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Lattice:
     log_null: Array
 
 
-class PrivacyLoss(ABC):
+class PrivacyLoss(Abstract):
     """The law of L = log dQ/dP of one step, given that L is finite."""
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from edgeworth.abstract import Abstract
 from edgeworth.errors import InvalidArgument
 from edgeworth.mechanisms.flatten import repr_of, tally
 
@@ -18,7 +19,7 @@ __all__ = ["Mechanism", "Step", "as_mechanism"]
 _WRITTEN = object()  # equal to no value: the field is written whatever it is
 
 
-class Mechanism(ABC):
+class Mechanism(Abstract):
     """A description of what ran on the data: frozen, comparable, without any mathematics.
 
     ``m ** n`` runs m n times, ``a * b`` runs both on the same data. Two descriptions are equal when they run

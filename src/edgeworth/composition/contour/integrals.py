@@ -162,17 +162,20 @@ class Integrals:
             self._sizes[kind] = heights, names, c[:, None], log_size[:, None]
         return self._sizes[kind][1:]
 
-    def known_root(self, kind: Kind, log_target: Array) -> tuple[Rung, Array, Array] | None:
-        """The same without a guess, and the rung, where the one that was asked last serves all of these roots."""
-        rung = self._last.get(kind)
-        found = None if rung is None or kind not in rung.roots else rung.roots[kind].by_interpolation(log_target)
-        return None if rung is None or found is None else (rung, *found)
-
     def root(self, kind: Kind, rung: Rung, guess: Array, log_target: Array) -> tuple[Array, Array]:
         """Thresholds at which the kind has these logarithms, and the width that its errors leave open around each."""
+        return self._roots(kind, rung)(guess, log_target, self.spread)
+
+    def root_on_last_line(self, kind: Kind, log_target: Array) -> tuple[Rung, Array, Array] | None:
+        """The same without a guess, after its rung, where the one that was asked last serves all of these roots."""
+        rung = self._last.get(kind)
+        found = None if rung is None else self._roots(kind, rung).by_interpolation(log_target)
+        return None if rung is None or found is None else (rung, *found)
+
+    def _roots(self, kind: Kind, rung: Rung) -> Roots:
         if kind not in rung.roots:
             rung.roots[kind] = Roots(rung, kind, *self._domain(kind, rung))
-        return rung.roots[kind](guess, log_target, self.spread)
+        return rung.roots[kind]
 
     def _domain(self, kind: Kind, rung: Rung) -> tuple[float, float]:
         """The thresholds at which no other rung has a smaller integrand, from the inner end outward.

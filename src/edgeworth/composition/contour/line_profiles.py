@@ -169,16 +169,16 @@ class LineProfiles:
     def _solve(self, direction: Direction, delta: Array) -> Ends:
         """The root along one line, then ends that are verified by the ends of delta."""
         kind, sign, target = _PROFILES[direction][0], sign_of(direction), np.log(delta)
-        known = self.integrals.known_root(kind, target)
+        known = self.integrals.root_on_last_line(kind, target)
+        if known is None:
+            ladder = self.integrals.ladder("right" if direction == "forward" else "left")
+            eps = np.maximum(ladder.threshold(target), 0.0)
+            owners = self.integrals.owners(kind, sign * eps)
+            known = self.integrals.root_on_last_line(kind, target) if len(owners) == 1 else None
         if known is not None:
-            return self._around_root(direction, delta, *known)
-        eps = np.maximum(self.integrals.ladder("right" if direction == "forward" else "left").threshold(target), 0.0)
-        owners = self.integrals.owners(kind, sign * eps)
-        if len(owners) == 1:
-            rung = owners[0][0]
-            x, margin = self.integrals.root(kind, rung, sign * eps, target)
-            if rung.serves(kind, x):
-                return self._around_root(direction, delta, rung, x, margin)
+            rung, x, margin = known
+            ends = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
+            return self._improved(direction, delta, *ends)
         margin = np.empty(delta.size)
         for _ in range(_MOST_MOVES):
             for rung, here in owners:
@@ -191,12 +191,6 @@ class LineProfiles:
         for rung, here in owners:
             lower[here], upper[here] = self._verified(rung, kind, sign, delta[here], eps[here], margin[here])
         return self._improved(direction, delta, lower, upper)
-
-    def _around_root(self, direction: Direction, delta: Array, rung: Rung, x: Array, margin: Array) -> Ends:
-        """The ends around roots that one line serves."""
-        kind, sign = _PROFILES[direction][0], sign_of(direction)
-        ends = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
-        return self._improved(direction, delta, *ends)
 
     def _improved(self, direction: Direction, delta: Array, lower: Array, upper: Array) -> Ends:
         """The same, by halving where the ends are far apart."""
