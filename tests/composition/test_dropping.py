@@ -45,7 +45,7 @@ def test_all_steps_together_drop_no_more_than_they_may_and_no_less_than_is_state
     steps = Steps.of(total_of(0.25, 3.3e-4, n), log_dropped)
     (step, _), *_ = steps.others
     with mpmath.workdps(40):
-        wide = mpmath.sqrt(1 + mpmath.mpf(_SOFTNESS) ** 2)
+        wide = mpmath.sqrt(1 + mpmath.mpf(step.softness) ** 2)
         null = mpmath.ncdf(-mpmath.mpf(step.cut) / wide)
         shifted = mpmath.ncdf((mpmath.mpf(step.mu) - mpmath.mpf(step.cut)) / wide)
         rate = mpmath.mpf(step.rate)
@@ -55,6 +55,14 @@ def test_all_steps_together_drop_no_more_than_they_may_and_no_less_than_is_state
             assert stated <= truth * (1 + mpmath.mpf(1e-9)) + mpmath.mpf(10) ** -322
         assert truths[1] <= mpmath.exp(log_dropped) * (1 + mpmath.mpf(1e-9))
         assert truths[1] >= mpmath.exp(log_dropped) / 2  # and not far less
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "softest"), [(0.8, 5e-3, 5000, True), (36.0, 2e-6, 6, False)])
+def test_a_cut_is_sharp_only_where_a_tilt_would_pass_it(sigma, rate, n, softest):
+    (step, _), *_ = Steps.of(total_of(1 / sigma, rate, n), -80.0).others
+    assert (step.softness == _SOFTNESS) == softest
+    tilt = math.sqrt(160) / (rate * math.sqrt(n * math.expm1(1 / sigma**2)))
+    assert step.steepest[1] > 1 + tilt
 
 
 def test_without_a_depth_nothing_is_dropped():

@@ -57,6 +57,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | fewer of them, n p^2 > .0001, less than some 10^6 nodes     | contour     | nine digits, ms to a second     |
     | samples alone, or 50 of them in a mix, at rates below .03   | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
+    | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
     """

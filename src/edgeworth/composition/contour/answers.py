@@ -37,9 +37,11 @@ __all__ = ["Answers"]
 
 _DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
 _LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate where the tilt can stay with the bulk
+_SMALL = 1e-150  # a reading, for which no jumps are followed
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
 _DEEPEST = 750.0  # nats: beyond, numbers underflow
 _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
+_NEARLY_DENSE = 1e-3  # n p^2 from which on its whole lines can be had
 _WIDE = 1e-10  # a relative width at which the other way is tried, …
 _WIDE_MISS = 1e-8  # … and for f, …
 _WIDE_FEW = 1e-7  # … and for few samples, …
@@ -62,7 +64,9 @@ class Answers:
         self._turning = min(turning, default=math.inf)
         spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf
-        self._is_sparse = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0) < _SPARSE
+        density = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0)
+        self._is_sparse = density < _SPARSE
+        self._is_nearly_dense = density >= _NEARLY_DENSE
         self._wide = _WIDE_FEW if 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY else _WIDE
 
     @cached_property
@@ -132,12 +136,13 @@ class Answers:
     def _with_whole_lines(self, ends: Ends, ask: Ask, wide: float) -> Ends:
         """Where the law splits in two its whole lines come last: they take longest, and seldom do."""
         if self._is_sparse:
-            self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, max(wide, _WIDE_FEW))
+            wide = wide if self._is_nearly_dense else max(wide, _WIDE_FEW)
+            self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, wide)
         return ends
 
     def _narrow(self, ends: Ends, levels: NDArray[np.int_], ask: Ask, wide: float) -> None:
         """Those of the ends that are wide, by the answers from these levels, if they can be had."""
-        (rest,) = np.nonzero(is_wide(ends, wide))
+        (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
             with suppress(*_EXTREMES):
                 _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
@@ -160,11 +165,15 @@ class Answers:
             _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
 
     def _ask_again(self, depth: Array, ask: Ask, wide: float) -> Ends:
-        """The same where the depth is a guess: lines tell quickly how deep a reading is, then jumps are followed."""
-        ends, depth = self._settled(self._ask_lines, depth, ask, wide)
-        (rest,) = np.nonzero(is_wide(ends, wide))
+        """The same where the depth is a guess: lines tell quickly how deep a reading is, then jumps are followed.
+
+        At rates that are not so tiny that costs little, and two levels leave less open than one.
+        """
+        ends, found = self._settled(self._ask_lines, depth, ask, wide)
+        (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
-            _intersect(ends, rest, self._settled(self._ask, depth[rest], _of(ask, rest), wide)[0])
+            first = depth if self._is_nearly_dense else found
+            _intersect(ends, rest, self._settled(self._ask, first[rest], _of(ask, rest), wide)[0])
         return self._with_whole_lines(ends, ask, wide)
 
     def _settled(
@@ -173,7 +182,7 @@ class Answers:
         """The answers, asked again where the first were of another level, and the depths; all answers hold."""
         ends = way(depth, ask, wide)
         for _ in range(_MOST_GUESSES if depth.size else 0):
-            open_ = is_wide(ends, wide)
+            open_ = _is_open(ends, wide)
             if not open_.any():
                 break
             found = np.log(np.maximum(np.where(ends.lower > 0, ends.lower, ends.upper), 1e-300))
@@ -218,6 +227,11 @@ def _mu(loss: SampledLoss) -> float:
 def _depth_level(depth: Array) -> NDArray[np.int_]:
     """The level at which what is dropped is below e^-25 of a reading of this logarithm."""
     return np.asarray(np.ceil((np.clip(-depth, 0.0, _DEEPEST) + _DROPPED_NATS) / LEVEL_NATS), dtype=int)
+
+
+def _is_open(ends: Ends, wide: float) -> NDArray[np.bool_]:
+    """Which of them are wide, and large enough to be worth more than one line."""
+    return is_wide(ends, wide) & (ends.upper > _SMALL)
 
 
 def _intersect(ends: Ends, some: NDArray[np.intp], other: Ends) -> None:

@@ -248,8 +248,8 @@ def _as_step(loss: PrivacyLoss, log_dropped: float, tilt: float) -> Step:
     mu, rate = loss.base.mu, loss.rate
     if math.isinf(log_dropped):
         return SampledGaussian(loss, mu, rate)
-    cut = cut_for(mu, rate, log_dropped)
-    return SampledGaussian(loss, mu, rate, cut, softness=_softness(mu, rate, cut, tilt))
+    softness = _softness(mu, rate, cut_for(mu, rate, log_dropped), tilt)
+    return SampledGaussian(loss, mu, rate, cut_for(mu, rate, log_dropped, softness), softness=softness)
 
 
 def _softness(mu: float, rate: float, cut: float, tilt: float) -> float:
@@ -294,9 +294,9 @@ def log_overlap(mu: float, rate: float, edge: Edge, further: Edge) -> tuple[floa
     return null, float(np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
 
 
-def cut_for(mu: float, rate: float, most: float) -> float:
+def cut_for(mu: float, rate: float, most: float, softness: float = _SOFTNESS) -> float:
     """A cut that drops at most e^most under Q: half of it from each of the two normal laws that Q mixes."""
     half = most - math.log(2)
     null, shifted = ndtri_exp([min(half - math.log1p(-rate), _HALF), min(half - math.log(rate), _HALF)]).tolist()
-    wide = math.sqrt(1 + _SOFTNESS**2)
+    wide = math.sqrt(1 + softness**2)
     return float(max(-wide * null, mu - wide * shifted))

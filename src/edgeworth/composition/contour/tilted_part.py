@@ -51,7 +51,8 @@ _CELLS = np.linspace(0.0, 1.0, 150)
 _LOOKING = np.linspace(0.0, 1.0, 160)
 _LOW = 200.0  # a frequency, times an angle
 _LARGEST = 600.0  # of an exponent
-_NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look
+_NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
+_FEW_POINTS = 400  # … where that makes no more points
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
@@ -267,7 +268,7 @@ def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, win
         least = least + c * np.log(np.cos(0.5 * step.mu * y))
     most = frequency * step.mu * y + least
     widest, plain = (float((2 * math.pi * y / (nats + growth)).max()) for growth in (least, most))
-    if plain > _NEARLY * widest:
+    if plain > _NEARLY * widest and window[1] - window[0] < _FEW_POINTS * plain:
         return plain
     y = y[_worth_trying(most, nats) :]
     growth = _strip_growth(step, c, frequency, y, window)

@@ -17,6 +17,7 @@ import numpy as np
 
 from edgeworth.composition.lattice.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.one_thread import one_thread
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST_NODES", "Beyond", "LineGoal", "NoisyLine"]
 
 _LARGEST_EXPONENT = 600.0
+_MOST_DOUBT = 0.5  # of the logarithm of a reading
 _LEAST = 5e-324
 _WAVES = 60.0  # for which one unit of work stands
 FEWEST_NODES, _MOST_NODES = 512, 2**23
@@ -84,7 +86,8 @@ class NoisyLine:
         self._beyond = beyond
         if not self._k_error < 1 or not all(step.noise < 1 for step in steps):
             raise ComputationFailed("rounding outweighs the transform of a step")
-        self._made(2 * math.pi / period)
+        with one_thread():
+            self._made(2 * math.pi / period)
 
     # --- preparing
 
@@ -211,9 +214,8 @@ class NoisyLine:
         k = self._k + 0.5 * v * c * (c - 1)
         exponent = k + (1 - c) * t
         doubt = self._k_error + 8 * UNIT * (abs(k) + (1 + c) * np.abs(t)) + self._slack
-        if np.any(exponent > _LARGEST_EXPONENT) or np.any(doubt > 0.5):
-            raise ComputationFailed("a reading leaves the range of doubles")
-        front = np.exp(exponent)
+        known = (exponent <= _LARGEST_EXPONENT) & (doubt <= _MOST_DOUBT)  # else the line says nothing
+        front, doubt = np.exp(np.where(known, exponent, 0.0)), np.minimum(doubt, _MOST_DOUBT)
         wave = np.exp(np.multiply.outer(self._origin - t, 1j * self._y))
         sums = (self._terms @ wave.T).real / self.period
         far = np.multiply.outer(self._growing, np.abs(t) + self._far)
@@ -226,7 +228,8 @@ class NoisyLine:
         dense = front * np.exp(doubt) * (np.maximum(sums[1], 0.0) + errors[1]) * (v * math.exp(v / 8) * (1 + 1e-9))
         rest = self._aliases(t)
         less, more = (rest + dense, 0.0) if self.goal.kind == "delta" else (0.0, rest + dense)
-        return np.maximum(value - error - less, 0.0), np.maximum(value + error + more, _LEAST)
+        lower, upper = np.maximum(value - error - less, 0.0), np.maximum(value + error + more, _LEAST)
+        return np.where(known, lower, 0.0), np.where(known, upper, 1.0)
 
     def _straight(self, t: Array) -> tuple[Array, Array]:
         """The aliases as far as they are straight lines in e^t, and the sum of their moduli.
