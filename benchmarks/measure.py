@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 TIME_LIMIT = 120.0
 STARTING = 15.0  # seconds granted to imports, which no timing contains
-FEW, MANY = 3, 7  # fresh processes for a time, and for one whose ratio is promised
+FEW, MANY = 2, 7  # fresh processes for a time, and for one whose ratio is promised
 LONG_ENOUGH = 5.0  # seconds; what takes longer is not repeated, since noise is small beside it
 CAREFUL = frozenset(case.title for case in (HEADLINE, LONG, LONG_AS_SHORT))  # ratios of these are promised
 
