@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr, roots_hermitenorm
 
+from edgeworth.composition.contour.answers import Answers
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.sampled_gaussian import _SOFTNESS, SampledGaussian, Steps
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
@@ -211,3 +212,18 @@ def test_the_density_of_a_random_hard_cut_is_that_of_the_soft_one():
     rise = (log_ndtr((6.0 - x + gap) / _SOFTNESS) - log_ndtr((6.0 - x - gap) / _SOFTNESS)) / (2 * gap)
     assert np.allclose(step.window(x)[1], rise, rtol=1e-6, atol=1e-300)
     assert np.all(step.window(x)[1] * ndtr((6.0 - x) / _SOFTNESS) <= 1 / (_SOFTNESS * math.sqrt(2 * math.pi)))
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n", "delta"), [(3.71, 8.2e-5, 9, 3.7e-10), (4.87, 3.8e-6, 15508, 1.5e-22)])
+def test_the_whole_lines_of_a_law_that_splits_are_asked_for_last(sigma, rate, n, delta):
+    answers = Answers(total_of(1 / sigma, rate, n))
+    ends = answers.epsilon("both", np.array([delta]))
+    assert 0 < ends.lower[0] <= ends.upper[0] <= ends.lower[0] * (1 + 1e-7)
+    assert 0 not in answers._levels
+
+
+def test_lines_tell_how_deep_a_reading_is_before_jumps_are_followed():
+    answers = Answers(total_of(1 / 36.44, 2.35e-6, 6))
+    ends = answers.delta("both", np.array([1.186e-6]))
+    assert 0 < ends.lower[0] <= ends.upper[0] <= ends.lower[0] * (1 + 1e-7)
+    assert "_jumping" not in vars(answers)

@@ -32,8 +32,11 @@ __all__ = [
     "Direction",
     "Ends",
     "Remembered",
+    "all_narrow",
     "answered",
+    "both_hold",
     "is_wide",
+    "narrow",
 ]
 
 Direction: TypeAlias = Literal["forward", "backward", "both"]
@@ -61,6 +64,34 @@ def is_wide(ends: Ends, width: float) -> NDArray[np.bool_]:
     gap = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
     underflows = ends.upper < _UNDERFLOWS  # the lower end is then 0 for want of smaller numbers
     return np.asarray(gap > width * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper) & ~underflows
+
+
+def all_narrow(ends: Ends, width: float) -> bool:
+    """Whether none of the ends are apart by more than this, relative to the upper one, at a glance."""
+    if ends.upper.size == 1:
+        return bool(ends.upper.item() * (1 - width) <= ends.lower.item())
+    return bool((ends.upper * (1 - width) <= ends.lower).all())
+
+
+def narrow(ends: Ends, some: NDArray[np.intp], other: Ends) -> None:
+    """Narrow some of the ends by others that hold as well."""
+    ends.lower[some], ends.upper[some] = both_hold(Ends(ends.lower[some], ends.upper[some]), other)
+
+
+def both_hold(one: Ends, other: Ends) -> Ends:
+    """What both leave open; brackets that are apart contradict each other, and neither is believed alone.
+
+    >>> one, other = Ends(np.zeros(2), np.array([2.0, 1.0])), Ends(np.array([1.0, 2.0]), np.full(2, 3.0))
+    >>> low, high = both_hold(one, other)
+    >>> low.tolist(), high.tolist()
+    ([1.0, 0.0], [2.0, 3.0])
+    """
+    apart = (other.lower > one.upper) | (other.upper < one.lower)
+    low, high = np.minimum(one.lower, other.lower), np.maximum(one.upper, other.upper)
+    return Ends(
+        np.where(apart, low, np.maximum(one.lower, other.lower)),
+        np.where(apart, high, np.minimum(one.upper, other.upper)),
+    )
 
 
 class Answers(Protocol):

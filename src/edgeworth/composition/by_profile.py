@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import OPPOSITE, Direction, Ends, is_wide
+from edgeworth.composition.answered import OPPOSITE, Direction, Ends, is_wide, narrow
 from edgeworth.composition.lattice.work import done
 from edgeworth.errors import EdgeworthError
 
@@ -70,9 +70,7 @@ class ByProfile:
         ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), _MOST_WORK)
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if wide.size:
-            other = self._answers.tradeoff(direction, alpha[wide])
-            ends.lower[wide] = np.maximum(ends.lower[wide], np.minimum(other.lower, ends.upper[wide]))
-            ends.upper[wide] = np.minimum(ends.upper[wide], np.maximum(other.upper, ends.lower[wide]))
+            narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends
 
     def _narrowed(self, direction: Direction, alpha: Array, ends: Ends, work: float) -> Ends:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, is_wide
+from edgeworth.composition.answered import Direction, Ends, all_narrow, is_wide, narrow
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Combined:
             ends = ask(self._first, argument)
         except _GIVES_UP:
             return ask(self._second, argument)
-        if (ends.upper * (1 - self._wide) <= ends.lower).all():
+        if all_narrow(ends, self._wide):
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE:
@@ -74,25 +74,9 @@ class Combined:
             other = ask(self._second, argument[wide])
         except _GIVES_UP:
             return ends
-        lower, upper = ends.lower.copy(), ends.upper.copy()
-        lower[wide], upper[wide] = _both_hold(Ends(lower[wide], upper[wide]), other)
-        return Ends(lower, upper)
-
-
-def _both_hold(one: Ends, other: Ends) -> Ends:
-    """What both leave open; brackets that are apart contradict each other, and neither is believed alone.
-
-    >>> one, other = Ends(np.zeros(2), np.array([2.0, 1.0])), Ends(np.array([1.0, 2.0]), np.full(2, 3.0))
-    >>> low, high = _both_hold(one, other)
-    >>> low.tolist(), high.tolist()
-    ([1.0, 0.0], [2.0, 3.0])
-    """
-    apart = (other.lower > one.upper) | (other.upper < one.lower)
-    low, high = np.minimum(one.lower, other.lower), np.maximum(one.upper, other.upper)
-    return Ends(
-        np.where(apart, low, np.maximum(one.lower, other.lower)),
-        np.where(apart, high, np.minimum(one.upper, other.upper)),
-    )
+        kept = Ends(ends.lower.copy(), ends.upper.copy())
+        narrow(kept, wide, other)
+        return kept
 
 
 class CurveAnswers:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, is_wide
+from edgeworth.composition.answered import Direction, Ends, all_narrow, is_wide, narrow
 from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
@@ -116,7 +116,7 @@ class Answers:
     def _ask(self, depth: Array, ask: Ask, wide: float) -> Ends:
         """The answers, each from the level that its depth wants; where jumps spoil that, jump by jump."""
         ends = self._ask_lines(depth, ask, wide)
-        if not (ends.upper * (1 - wide) <= ends.lower).all():
+        if not all_narrow(ends, wide):
             self._ask_jumping(ends, is_wide(ends, wide), depth, ask, wide)
         return ends
 
@@ -145,7 +145,7 @@ class Answers:
         (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
             with suppress(*_EXTREMES):
-                _intersect(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
+                narrow(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
         """The answers, each from its level."""
@@ -162,7 +162,7 @@ class Answers:
         """Narrow those of the ends that are asked for, jump by jump where that can be done."""
         (mine,) = np.nonzero(asked)
         if mine.size and self._jumping is not None:
-            _intersect(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
+            narrow(ends, mine, self._jumping.ask(_depth_level(depth[mine]), _of(ask, mine), wide))
 
     def _ask_again(self, depth: Array, ask: Ask, wide: float) -> Ends:
         """The same where the depth is a guess: lines tell quickly how deep a reading is, then jumps are followed.
@@ -173,7 +173,7 @@ class Answers:
         (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
             first = depth if self._is_nearly_dense else found
-            _intersect(ends, rest, self._settled(self._ask, first[rest], _of(ask, rest), wide)[0])
+            narrow(ends, rest, self._settled(self._ask, first[rest], _of(ask, rest), wide)[0])
         return self._with_whole_lines(ends, ask, wide)
 
     def _settled(
@@ -190,7 +190,7 @@ class Answers:
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
-            _intersect(ends, other, way(depth[other], _of(ask, other), wide))
+            narrow(ends, other, way(depth[other], _of(ask, other), wide))
         return ends, depth
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
@@ -232,12 +232,6 @@ def _depth_level(depth: Array) -> NDArray[np.int_]:
 def _is_open(ends: Ends, wide: float) -> NDArray[np.bool_]:
     """Which of them are wide, and large enough to be worth more than one line."""
     return is_wide(ends, wide) & (ends.upper > _SMALL)
-
-
-def _intersect(ends: Ends, some: NDArray[np.intp], other: Ends) -> None:
-    """Narrow some of the ends by others that hold as well."""
-    ends.lower[some] = np.maximum(ends.lower[some], np.minimum(other.lower, ends.upper[some]))
-    ends.upper[some] = np.minimum(ends.upper[some], np.maximum(other.upper, ends.lower[some]))
 
 
 def _of(ask: Ask, some: NDArray[np.intp]) -> Ask:

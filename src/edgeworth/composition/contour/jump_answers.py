@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, is_wide
+from edgeworth.composition.answered import Direction, Ends, is_wide, narrow
 from edgeworth.composition.contour.integrals import Integrals, Kind
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
@@ -210,17 +210,15 @@ class Jumping:
             self._tried[level] = [most for most in dict.fromkeys(tried) if most > 0]
         return self._tried[level]
 
-    def ask(self, level: NDArray[np.int_], ask: Ask, narrow: float) -> Ends:
+    def ask(self, level: NDArray[np.int_], ask: Ask, wide: float) -> Ends:
         """The answers, each from its level; all of them hold, so that the narrowest ends do."""
-        lower, upper = np.zeros(level.size), np.full(level.size, math.inf)
-        narrow = max(narrow, self._narrow)
+        found = Ends(np.zeros(level.size), np.full(level.size, math.inf))
+        wide = max(wide, self._narrow)
         for one in np.unique(level).tolist():
             for most in self._numbers(one):
-                (mine,) = np.nonzero(is_wide(Ends(lower, upper), narrow) & (level == one))
+                (mine,) = np.nonzero(is_wide(found, wide) & (level == one))
                 if not mine.size:
                     break
                 with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
-                    ends = ask(self._at(one, most), mine)
-                    lower[mine] = np.maximum(lower[mine], np.minimum(ends.lower, upper[mine]))
-                    upper[mine] = np.minimum(upper[mine], np.maximum(ends.upper, lower[mine]))
-        return Ends(lower, upper)
+                    narrow(found, mine, ask(self._at(one, most), mine))
+        return found

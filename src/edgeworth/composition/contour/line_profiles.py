@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends
+from edgeworth.composition.answered import Ends, all_narrow
 from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
 from edgeworth.composition.contour.integrals import Integrals, Kind, Rung
 from edgeworth.composition.contour.sampled_gaussian import Steps
@@ -178,7 +178,7 @@ class LineProfiles:
         if known is not None:
             rung, x, margin = known
             ends = self._verified(rung, kind, sign, delta, np.maximum(sign * x, 0.0), margin)
-            return self._improved(direction, delta, *ends)
+            return self._improved(direction, delta, ends)
         margin = np.empty(delta.size)
         for _ in range(_MOST_MOVES):
             for rung, here in owners:
@@ -190,14 +190,16 @@ class LineProfiles:
         lower, upper = np.empty(delta.size), np.empty(delta.size)
         for rung, here in owners:
             lower[here], upper[here] = self._verified(rung, kind, sign, delta[here], eps[here], margin[here])
-        return self._improved(direction, delta, lower, upper)
+        return self._improved(direction, delta, Ends(lower, upper))
 
-    def _improved(self, direction: Direction, delta: Array, lower: Array, upper: Array) -> Ends:
+    def _improved(self, direction: Direction, delta: Array, ends: Ends) -> Ends:
         """The same, by halving where the ends are far apart."""
-        narrow = upper - lower <= _POOR * upper
-        for one in np.nonzero(~narrow)[0].tolist() if not narrow.all() else []:
-            lower[one], upper[one] = self._halved(direction, float(delta[one]), float(lower[one]), float(upper[one]))
-        return Ends(lower, upper)
+        if not all_narrow(ends, _POOR):
+            lower, upper = ends
+            for one in np.nonzero(upper - lower > _POOR * upper)[0].tolist():
+                found = self._halved(direction, float(delta[one]), float(lower[one]), float(upper[one]))
+                lower[one], upper[one] = found
+        return ends
 
     def _verified(self, rung: Rung, kind: Kind, sign: float, delta: Array, eps: Array, margin: Array) -> Ends:
         """Ends of eps: on the left delta's lower end is above the target, on the right its upper end below."""
