@@ -28,6 +28,16 @@ def test_a_tolerance_that_is_missed_raises_with_the_best_bracket():
     assert (missed.value.bracket.lower, missed.value.bracket.upper) == (best.lower, best.upper)
 
 
+def test_a_lattice_that_was_made_too_fine_costs_no_digits():
+    """Its own tests leave more open than those of the usual one, which are asked as well."""
+    queries = ew.PoissonSampled(ew.Laplace(21.0), rate=0.022) ** 14
+    plain = ew.account(queries, direction="backward").tradeoff(0.05)
+    with pytest.raises(ew.ToleranceMissed) as missed:
+        ew.account(queries, direction="backward", tolerance=1e-12).tradeoff(0.05)
+    assert missed.value.bracket.lower >= plain.lower
+    assert missed.value.bracket.upper <= plain.upper
+
+
 def test_an_exact_end_meets_every_tolerance():
     account = ew.account(ew.Laplace(scale=2.0), tolerance=1e-15)
     assert account.epsilon(delta=1.0).upper == 0.0

@@ -46,7 +46,24 @@ class Aim(NamedTuple):
 
 
 def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
-    """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers."""
+    """What the chosen engine leaves wide, or fails on, is narrowed by the next one: `auto` always answers.
+
+    More digits than a lattice has room for may cost it some: what misses a fine aim is narrowed by the usual one, too.
+    """
+    made = _narrowed(total, name, composed, aim)
+    if made is None:
+        return composed
+    answers, note = made
+    if aim.fine < lattice.FINE:
+        fine, usual = answers, _narrowed(total, name, composed, Aim())
+        assert usual is not None
+        answers = Combined(fine, lambda: usual[0], aim.wide)
+    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
+    return answered(answers, total, certificate)
+
+
+def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> tuple[Answers, str] | None:
+    """The engines behind one another, and a note that says so; None where the first has the last word."""
     answers: Answers
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     if name == "contour" and lattice.applies(total):
@@ -79,9 +96,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Combined(first, lambda: moments.prepared(total), aim.wide)
         note = f"{wide} are narrowed by moments of tilted laws"
     else:
-        return composed
-    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, note))
-    return answered(answers, total, certificate)
+        return None
+    return answers, note
 
 
 def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
