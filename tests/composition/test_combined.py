@@ -200,3 +200,13 @@ class Says:
 def test_brackets_that_contradict_each_other_are_both_covered(first, second, both):
     ends = Combined(Says(*first), lambda: Says(*second)).delta("forward", np.zeros(1))
     assert (ends.lower[0], ends.upper[0]) == both
+
+
+def test_laplace_noise_of_some_scales_is_narrow_next_to_the_largest_loss():
+    """There the law is nearly all atoms: no line without noise can be had, and lines with a little of it follow."""
+    queries = ew.Laplace(10.75) * ew.Laplace(0.324) ** 18 * ew.Laplace(0.314) ** 15 * ew.Laplace(0.761) ** 11
+    found = ew.account(queries).epsilon(6.5e-15)
+    assert 117.0 < found.lower <= found.upper <= found.lower * (1 + 1e-6)
+    back = ew.account(queries).delta(found.value)
+    assert back.lower <= 6.5e-15 * (1 + 1e-5)
+    assert back.upper >= 6.5e-15 * (1 - 1e-5)

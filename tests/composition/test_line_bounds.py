@@ -14,6 +14,7 @@ from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.raised import raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.contour.tilted_part import NATS, _nodes, _spacing, _window, tilt_part
+from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 TRUTH = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))
@@ -313,3 +314,9 @@ def test_a_long_line_is_read_some_thresholds_at_a_time(monkeypatch):
     at_once = line.sums(x, (0.0, 1.0), ())
     monkeypatch.setattr("edgeworth.composition.contour.line._LARGEST_BLOCK", 1000)
     assert np.array_equal(at_once, line.sums(x, (0.0, 1.0), ()))
+
+
+def test_a_line_is_given_up_at_once_where_runs_of_atoms_are_likely():
+    steps = Steps.of(TotalLoss(((LaplaceLoss(2.0), 5),)))
+    with pytest.raises(TooLarge, match=r"^runs of nothing but atoms are too likely for the line integral$"):
+        Line(steps, 1.5, 10.0, 5.0)

@@ -106,6 +106,8 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return ByProfile(contour.prepared(total), aim.wide)
 
     def after() -> Answers:
+        if lattice.lines_apply(total):
+            return _by_lines(total, aim)
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
         return ByProfile(made, aim.wide, slow=True, tests_last=True)
 

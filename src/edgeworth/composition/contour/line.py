@@ -140,6 +140,7 @@ class Line:
         for _ in range(40):
             with one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext():
                 parts = self._tilted(parts, _LADDER[-1] * guess + self.h)
+                self._check_atoms(parts, most_nodes * self.h)
                 many = guess > _MANY_NODES * self.h
                 found = self._many_nodes(guess, parts) if many else self._few_nodes(guess, parts)
             if found is not None:
@@ -148,6 +149,13 @@ class Line:
             if guess > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
+
+    def _check_atoms(self, parts: list[TiltedPart], farthest: float) -> None:
+        """At high frequencies nothing is left of |phi| but the runs of atoms: they may be too likely for any line."""
+        if self._gaussian.variance == 0 and all(part.shifted is None for part in parts):
+            log_atoms = math.fsum(part.count * math.log(part.atoms) for part in parts)
+            if -log_atoms < min(NATS, _FEWER_NATS - math.log1p(farthest / (1 + abs(self.c)))):
+                raise TooLarge("runs of nothing but atoms are too likely for the line integral")
 
     def _tilted(self, parts: list[TiltedPart], frequency: float) -> list[TiltedPart]:
         """The parts, good for frequencies up to the given one; those above the real line are good for all."""
