@@ -24,8 +24,8 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 20.0  # of the nodes, in units of 1/std; every further set reaches twice as far
-_MOST_PUSH = 60.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
+_FIRST_REACH = 35.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _LARGEST = 600.0  # of an exponent
