@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, sampled_variance
 from edgeworth.losses import ReplacedGaussianLoss
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _FIRST_REACH = 35.0  # of the nodes, in units of 1/std; every further set reache
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
-_LARGEST = 600.0  # of an exponent
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -146,15 +145,12 @@ class LogMoments:
 
 
 def _rough_reach(steps: Steps) -> float:
-    """About the first reach, by a formula for the variance; 0 where there is none.
-
-    Var L of a sample of Gaussian noise is its chi^2 = p^2 (e^(mu^2) - 1) where that is small beside p, and p at most.
-    """
+    """About the first reach, by a formula for the variance; 0 where there is none."""
     samples = [(step, n) for step, n in steps.others if isinstance(step, SampledGaussian) and not step.is_jump]
     if not samples or len(samples) < len(steps.others):
         return 0.0
-    odds = [(n * step.rate, step.rate * math.expm1(min(step.mu**2, _LARGEST))) for step, n in samples]
-    reach = _FIRST_REACH / math.sqrt(steps.gaussian + math.fsum(most * ratio / (1 + ratio) for most, ratio in odds))
+    variance = steps.gaussian + math.fsum(n * sampled_variance(step.mu, step.rate) for step, n in samples)
+    reach = _FIRST_REACH / math.sqrt(variance)
     return reach if reach * max(step.mu for step, _ in samples) < _MOST_PUSH else 0.0
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped", "log_overlap"]
+__all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped", "log_overlap", "sampled_variance"]
 
 _SOFTNESS = 0.15  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
@@ -261,17 +261,24 @@ def _softness(mu: float, rate: float, cut: float, tilt: float) -> float:
 
 
 def _rough_variance(parts: tuple[tuple[PrivacyLoss, int], ...]) -> float:
-    """About that of the loss of all Gaussian noise and its samples; 1 where there is none.
-
-    Of a sample it is chi^2 = p^2 (e^(mu^2) - 1) where that is small beside p, and p at most.
-    """
+    """About that of the loss of all Gaussian noise and its samples; 1 where there is none."""
     whole = 0.0
     for loss, n in parts:
-        rate, base = (loss.rate, loss.base) if isinstance(loss, SampledLoss) else (1.0, loss)
-        if isinstance(base, GaussianLoss):
-            ratio = rate * math.expm1(min(base.mu**2, _LARGEST))
-            whole += n * (base.mu**2 if rate == 1 else rate * ratio / (1 + ratio))
+        if isinstance(loss, GaussianLoss):
+            whole += n * loss.mu**2
+        elif isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss):
+            whole += n * sampled_variance(loss.base.mu, loss.rate)
     return whole or 1.0
+
+
+def sampled_variance(mu: float, rate: float) -> float:
+    """About Var L of one sample: chi^2 = p^2 (e^(mu^2) - 1) where that is small beside p, and p at most.
+
+    >>> sampled_variance(1.0, 1e-3), sampled_variance(30.0, 1e-3)  # doctest: +ELLIPSIS
+    (1.715...e-06, 0.001)
+    """
+    ratio = rate * math.expm1(min(mu * mu, _LARGEST))
+    return rate * ratio / (1 + ratio)
 
 
 def log_dropped(mu: float, rate: float, cut: float, softness: float = _SOFTNESS) -> tuple[float, float]:
