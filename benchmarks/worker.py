@@ -2,7 +2,7 @@
 
 Two lines of JSON come out: the first reading with its memory, then the second reading of the same account. A first one
 that took long is written before the second begins, so that a time limit cannot take it away; a quick one after it, so
-that nothing but the reading itself comes between the two.
+that nothing comes between the two, and its memory is that of both.
 """
 
 from __future__ import annotations
@@ -84,19 +84,17 @@ def run(package: str, case: Case, points: int) -> None:
         return reader.tradeoff(alphas) if points else reader.epsilon(case.delta)
 
     found, seconds = timed(first)
-    peak = peak_megabytes()
-    told = {
-        "first": seconds,
-        "memory": peak - baseline,
-        "peak": peak,
-        "answer": [None] * 3 if points else finite(found),
-    }
+
+    def tell_first() -> None:
+        peak = peak_megabytes()
+        tell(first=seconds, memory=peak - baseline, peak=peak, answer=[None] * 3 if points else finite(found))
+
     if seconds > LONG:
-        tell(**told)
+        tell_first()
     if not points:
         _, again = timed(lambda: reader.epsilon(case.second_delta))
     if seconds <= LONG:
-        tell(**told)
+        tell_first()
     if not points:
         tell(second=again)
 
