@@ -32,11 +32,15 @@ __all__ = ["SampledLoss", "base_loss", "sampled_loss", "turning_tilt"]
 _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
 _MOST_STEPS = 20_000
 _LARGEST_EXPONENT = 700.0
+_NEAR_PEAK = 0.01  # as far left of a peak as does not matter
+_MOST_HALVINGS = 60
 
 
 def sampled_loss(base: Array, rate: float) -> Array:
     """log(1 - p + p e^L), the loss of the sample."""
     # Up to L = 700 expm1 is finite and carries all digits; beyond, L itself does.
+    if np.max(base, initial=-math.inf) <= _LARGEST_EXPONENT:
+        return np.asarray(np.log1p(rate * np.expm1(base)))
     moderate = np.log1p(rate * np.expm1(np.minimum(base, _LARGEST_EXPONENT)))
     large = np.maximum(base, _LARGEST_EXPONENT) + math.log(rate)
     return np.where(base <= _LARGEST_EXPONENT, moderate, large + np.log1p((1 - rate) * np.exp(-large)))
@@ -178,16 +182,21 @@ class SampledLoss(PrivacyLoss):
         return Nodes(loss, log_weight)
 
     def _left_peak(self, tilt: float) -> float:
-        """Where phi(x) e^(cL) peaks for c < 0: the root of x = c mu r(x), r the posterior of Q; 0 for c >= 0.
+        """Where phi(x) e^(cL) peaks for c < 0, or a little left of it; 0 for c >= 0.
 
-        L is bounded below, so a negative tilt moves the mass far less than it would that of the base.
+        It is the root of x = c mu r(x), r the posterior of Q, which increases: it lies between c mu r(0) and 0. L is
+        bounded below, so a negative tilt moves the mass far less than it would that of the base.
         """
         assert isinstance(self.base, GaussianLoss)
-        mu, low, high = self.base.mu, min(0.0, tilt * self.base.mu), 0.0
-        for _ in range(60):
+        mu, odds = self.base.mu, (1 - self.rate) / self.rate
+        push = min(0.0, tilt * mu)
+        low, high = push / (1 + odds * math.exp(min(mu * mu / 2, 700.0))), 0.0
+        for _ in range(_MOST_HALVINGS):
+            if high - low <= _NEAR_PEAK:
+                break
             x = 0.5 * (low + high)
-            posterior = self.rate / (self.rate + (1 - self.rate) * math.exp(min(mu * mu / 2 - mu * x, 700.0)))
-            low, high = (x, high) if x < tilt * mu * posterior else (low, x)
+            before = x < push / (1 + odds * math.exp(min(mu * mu / 2 - mu * x, 700.0)))
+            low, high = (x, high) if before else (low, x)
         return low
 
     def cumulants(self, order: int) -> Cumulants:

@@ -21,6 +21,8 @@ from scipy.special import erfcx
 from edgeworth.composition.contour.integrals import STEP_SLACK
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeworth.composition.contour.log_moments import LogMoments
     from edgeworth.losses.law import Array
 
@@ -31,6 +33,7 @@ _SLACK = (
     1e-6  # of K, relative; of the distance from a normal law, for errors of its mean and variance; of the normal mean
 )
 _LEAST = -20.0  # an argument at which erfcx is still finite
+_LARGEST = 700.0  # of an exponent: beyond, the bound is 1
 
 
 class BackwardCeiling:
@@ -38,31 +41,43 @@ class BackwardCeiling:
 
     def __init__(self, moments: LogMoments, steps: float) -> None:
         tilt = np.maximum(-moments.width * _TILTS, moments.steepest[0])
-        self._moments, self._a, self._steps = moments, -tilt[:, None], steps
+        self._moments, self._a, self._steps = moments, -tilt, steps
         self._log_top = self._a * np.log(self._a) - (1 + self._a) * np.log1p(self._a)
-        self._log_front = self._with_slack(moments.log(tilt)[:, None])
-        self._log_most = self._log_front + self._log_top
-        self._normal: tuple[Array, ...] | None = None
+        self._log_front = self._with_slack(moments.log(tilt))
+        self._log_most, self._slope = (self._log_front + self._log_top)[:, None], self._a[:, None]
+        self._normal, self._made = np.empty((7, tilt.size)), set[int]()
 
     def _with_slack(self, k: Array) -> Array:
         return np.asarray(k + _SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps)
 
     def chernoff(self, epsilon: Array) -> Array:
         """By the largest value of g."""
-        bound = np.minimum.reduce(self._log_most - self._a * epsilon, axis=0)
+        bound = np.minimum.reduce(self._log_most - self._slope * epsilon, axis=0)
         return np.asarray(np.exp(np.minimum(bound, 0.0)))
 
     def normal(self, epsilon: Array) -> Array:
         """By the normal law: E[g] = H(a) - H(a+1), H(r) = E[e^(rx); x < 0] = e^(-z^2/2) erfcx((z + r s)/sqrt 2)/2.
 
-        z is the mean of x in standard deviations s.
+        z is the mean of x in standard deviations s. The tilt is the one with the least of Chernoff's bounds.
         """
-        if self._normal is None:
-            self._normal = tuple(column[:, None] for column in self._moments.normal_rows(-self._a[:, 0]).T)
-        mean, deviation, gap = self._normal
+        rows = self._normal_rows((self._log_most - self._slope * epsilon).argmin(axis=0))
+        mean, deviation, a, log_front, least = rows[:5]
         z = (mean + epsilon) / deviation
-        near, far = (erfcx(np.maximum(z + rate * deviation, _LEAST) / math.sqrt(2)) for rate in (self._a, self._a + 1))
+        near, far = erfcx(np.maximum(z + rows[5:], _LEAST) * math.sqrt(0.5))
         g = 0.5 * np.exp(-0.5 * z * z) * (near * (1 + _SLACK) - far * (1 - _SLACK))
-        bound = self._log_front - self._a * epsilon + np.log(g + 2 * np.exp(self._log_top) * (gap + _SLACK))
-        bound = np.where(z + self._a * deviation > _LEAST, bound, math.inf)
-        return np.asarray(np.exp(np.minimum(np.minimum.reduce(bound, axis=0), 0.0)))
+        bound = np.minimum(np.exp(np.minimum(log_front - a * epsilon, _LARGEST)) * (g + least), 1.0)
+        return np.asarray(np.where(z + rows[5] > _LEAST, bound, 1.0))
+
+    def _normal_rows(self, tilts: NDArray[np.intp]) -> Array:
+        """Of the tilts with these numbers: mean, s, a, log front, 2 max g times the distance, a s and (a + 1) s."""
+        for number in set(tilts.tolist()):
+            if number not in self._made:
+                a = float(self._a[number])
+                mean, deviation, gap = self._moments.normal_row(-a)
+                least = 2 * math.exp(self._log_top[number]) * (gap + _SLACK)
+                self._normal[:, number] = (
+                    *(mean, deviation, a, self._log_front[number], least),
+                    *(a * deviation, (a + 1) * deviation),
+                )
+                self._made.add(number)
+        return self._normal[:, tilts]

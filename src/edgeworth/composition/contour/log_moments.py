@@ -73,24 +73,23 @@ class LogMoments:
             return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
 
-    def normal_rows(self, tilt: Array) -> Array:
-        """Rows K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.
+    def normal_row(self, c: float) -> tuple[float, float, float]:
+        """K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.
 
         By the inequality of Berry and Esseen: C sum n E|L - m|^3/K''^1.5, C as known for equal and for other steps.
         """
-        nodes = self._reaching(tilt)
-        _, mean, variance = self._rows(tilt, nodes).T
-        constant, third = _OTHER_STEPS, np.zeros(tilt.size)  # of Gaussian steps, which are at no distance
-        if nodes.size.size == 1:
-            constant = _OTHER_STEPS if self._gaussian else _EQUAL_STEPS
-            third = self._count[0] * _third_moment(tilt, nodes)
-        elif nodes.size.size:
-            third = np.array([self._count @ _third_moments(c, nodes) for c in tilt.tolist()])
-        return np.column_stack([mean, np.sqrt(variance), constant * third / variance**1.5])
+        nodes = self._reaching(np.array([c]))
+        mean, variance, third = self._gaussian * (c - 0.5), self._gaussian, 0.0  # Gaussian steps are at no distance
+        if nodes.size.size:
+            sums = self._count @ _central_moments(c, nodes)
+            mean, variance, third = mean + float(sums[0]), variance + float(sums[1]), float(sums[2])
+        constant = _EQUAL_STEPS if nodes.size.size == 1 and not self._gaussian else _OTHER_STEPS
+        return mean, math.sqrt(variance), constant * third / variance**1.5
 
     def _reaching(self, tilt: Array) -> _Nodes:
         """The nodes for these tilts."""
-        farthest = max(float(tilt.max()) - 1, -float(tilt.min()), 0.0) / self._first_reach
+        tilts = tilt.tolist()
+        farthest = max(max(tilts) - 1, -min(tilts), 0.0) / self._first_reach
         return self._set(max(0, math.ceil(math.log2(farthest))) if farthest > 0 else self._lowest)
 
     def _set(self, level: int) -> _Nodes:
@@ -189,20 +188,16 @@ def _relative(exponent: Array, nodes: _Nodes) -> Array:
     return np.asarray(np.exp(exponent - np.repeat(np.maximum.reduceat(exponent, nodes.start), nodes.size)))
 
 
-def _third_moment(tilt: Array, nodes: _Nodes) -> Array:
-    """E|L - E L|^3 of one step at every tilt."""
-    weight = _weights(tilt, nodes)[1]
-    whole = np.add.reduce(weight, axis=1)
-    off = np.abs(nodes.loss - (np.add.reduce(weight * nodes.loss, axis=1) / whole)[:, None])
-    return np.asarray(np.add.reduce(weight * (off * off * off), axis=1) / whole)
-
-
-def _third_moments(c: float, nodes: _Nodes) -> Array:
-    """The same for one tilt, of each part."""
+def _central_moments(c: float, nodes: _Nodes) -> Array:
+    """E L, E(L - E L)^2 and E|L - E L|^3 at one tilt, a row for each part."""
     weight = _relative(c * nodes.loss + nodes.log_weight, nodes)
     whole = np.add.reduceat(weight, nodes.start)
-    off = np.abs(nodes.loss - np.repeat(np.add.reduceat(weight * nodes.loss, nodes.start) / whole, nodes.size))
-    return np.asarray(np.add.reduceat(weight * (off * off * off), nodes.start) / whole)
+    mean = np.add.reduceat(weight * nodes.loss, nodes.start) / whole
+    off = np.abs(nodes.loss - (np.repeat(mean, nodes.size) if nodes.size.size > 1 else mean))
+    weight *= off * off
+    variance = np.add.reduceat(weight, nodes.start) / whole
+    weight *= off
+    return np.column_stack([mean, variance, np.add.reduceat(weight, nodes.start) / whole])
 
 
 def _many_parts(c: float, nodes: _Nodes) -> Array:

@@ -93,6 +93,8 @@ class SampledGaussian:
 
         Further cuts add what `log_overlap` bounds: less than 1e-12 of these.
         """
+        if math.isinf(self.cut):
+            return -math.inf, -math.inf
         return log_dropped(self.mu, self.rate, self.cut, self.softness)
 
     @property
