@@ -216,3 +216,47 @@ def test_far_left_of_all_losses_the_recursion_holds_to_the_last_digit(direction,
     assert ew.account(run).delta(-epsilon).upper < 1e-300
     found = ew.account(run, method="recursion", direction=direction).delta(epsilon)
     assert holds(found, 1 - arb(epsilon).exp())
+
+
+def gaussian_delta(mu, epsilon):
+    return normal(mu / 2 - epsilon / mu) - epsilon.exp() * normal(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(36.83157340233739, 15_574), (0.3512771010623338, 579_789)],
+        [(0.3, 10**5)],
+        [(0.3, 10**9)],
+        [(0.7, 3_000)],
+        [(0.0013, 1)],
+        [(0.31, 1)],
+    ],
+)
+def test_gaussian_noise_whose_mu_is_large_though_it_is_rounded(steps):
+    """delta moves by x (x + mu) times the rounding of mu, x = eps/mu - mu/2."""
+    first, *others = (ew.Gaussian(sigma) ** times for sigma, times in steps)
+    for other in others:
+        first = first * other
+    account = ew.account(first)
+    mu = sum((times / arb(sigma) ** 2 for sigma, times in steps), arb(0)).sqrt()
+    for x in np.linspace(-20.0, 36.0, 29).tolist():
+        epsilon = float(mu.mid()) * (x + float(mu.mid()) / 2)
+        if epsilon > -700:
+            assert holds(account.delta(epsilon), gaussian_delta(mu, arb(epsilon))), x
+    for delta in (0.1, 1e-5, 1e-30, 1e-100):
+        found = account.epsilon(delta)
+        assert gaussian_delta(mu, arb(found.lower)) >= arb(delta), delta
+        assert gaussian_delta(mu, arb(found.upper)) <= arb(delta), delta
+        assert relative_width(found) < 1e-9
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(0.0017, 0.3), (0.01, 1e-4), (0.31, 0.02)])
+def test_one_sample_of_gaussian_noise_whose_mu_is_large_though_it_is_rounded(sigma, rate):
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate), direction="forward")
+    mu, share = 1 / arb(sigma), arb(rate)
+    for x in np.linspace(-20.0, 36.0, 29).tolist():
+        epsilon = x / sigma + 0.5 / sigma**2
+        inner = (1 + (arb(epsilon).exp() - 1) / share).log()
+        if epsilon > 0:
+            assert holds(account.delta(epsilon), share * gaussian_delta(mu, inner)), x

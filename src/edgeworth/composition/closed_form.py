@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import singledispatch
 
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
@@ -42,6 +43,9 @@ __all__ = ["compose", "exists"]
 _LARGE, _HUGE = 1e150, 2.0**600  # of mu, and a unit for what is larger
 _ROUNDING = 1e-12  # relative: the formulas were measured at 1e-13 against 50 digits over 300 decades
 _MIXTURE_ROUNDING = 5e-12  # the same of two mixtures of normal laws, measured at 5e-13
+_FAR = 10.0  # of mu: up to here its own rounding is within _ROUNDING of every delta and f
+_MU_ULPS = 2.0**-51  # relative, of mu: the root of a sum of squares of 1/sigma
+_LARGEST = sys.float_info.max
 _ULPS = 2.0**-50  # of the largest loss, and of what a sample adds to its logarithm: where delta comes down to 0
 
 
@@ -60,25 +64,47 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
         )
     rounding = _MIXTURE_ROUNDING if isinstance(found, ReplacedGaussianTradeOff) else _ROUNDING
     certificate = Certificate("closed-form", certified=True, sources={"rounding, relative": rounding})
-    return ComposedCurve(found, certificate, found, found, rounding, _shift(total))
+    lower, upper = (_curve(total, lean) for lean in (1, -1)) if _is_far(total) else (found, found)
+    return ComposedCurve(found, certificate, lower, upper, rounding, _shift(total))
 
 
-def _curve(total: TotalLoss) -> TradeOff | None:
-    """The first row of the table that applies."""
+def _curve(total: TotalLoss, lean: int = 0) -> TradeOff | None:
+    """The first row of the table that applies; with a lean, that of a mu which is surely larger or surely smaller."""
     if nothing_ran(total):
         return with_disclosure(Identity(), total)
     laws = [loss for loss, _ in total.parts]
     if all(isinstance(loss, GaussianLoss) for loss in laws):
-        return GaussianTradeOff(_joint_mu([(n, loss.mu) for loss, n in total.parts if isinstance(loss, GaussianLoss)]))
+        return GaussianTradeOff(_leaning(_joint_mu(total), lean))
     if len(laws) > 1 or total.parts[0][1] > 1:
         return None
-    return one_step(laws[0])
+    return one_step(laws[0], lean)
 
 
-def _joint_mu(steps: list[tuple[int, float]]) -> float:
+def _joint_mu(total: TotalLoss) -> float:
     """The root of the sum of n mu^2; in units of 2^600 where squares would overflow."""
+    steps = [(n, loss.mu) for loss, n in total.parts if isinstance(loss, GaussianLoss)]
     unit = 1.0 if max(mu for _, mu in steps) < _LARGE else _HUGE
     return math.sqrt(math.fsum(n * (mu / unit) ** 2 for n, mu in steps)) * unit
+
+
+def _leaning(mu: float, lean: int) -> float:
+    """The mu beyond which rounding cannot have moved it: less noise is never more privacy."""
+    return min(mu * (1 + lean * _MU_ULPS), _LARGEST)
+
+
+def _is_far(total: TotalLoss) -> bool:
+    """Whether the rounding of mu counts: delta moves by x (x + mu) times as much, x = eps/mu - mu/2."""
+    laws = [loss for loss, _ in total.parts]
+    if all(isinstance(loss, GaussianLoss) for loss in laws):
+        return bool(laws) and _joint_mu(total) > _FAR
+    return any(_mu_inside(loss) > _FAR for loss in laws)
+
+
+def _mu_inside(loss: PrivacyLoss) -> float:
+    """The mu of Gaussian noise, sampled or not; 0 of any other law."""
+    while isinstance(loss, SampledLoss | ReplacedLoss):
+        loss = loss.base
+    return loss.mu if isinstance(loss, GaussianLoss | ReplacedGaussianLoss) else 0.0
 
 
 def _shift(total: TotalLoss) -> float:
@@ -96,39 +122,41 @@ def _shift(total: TotalLoss) -> float:
 
 
 @singledispatch
-def one_step(loss: PrivacyLoss) -> TradeOff | None:
-    """The trade-off function of one step, or None where it has no formula."""
-    del loss
+def one_step(loss: PrivacyLoss, lean: int = 0) -> TradeOff | None:
+    """The trade-off function of one step, or None where it has no formula; its mu may lean to a side."""
+    del loss, lean
     return None
 
 
 @one_step.register
-def _(loss: GaussianLoss) -> TradeOff | None:
-    return GaussianTradeOff(loss.mu)
+def _(loss: GaussianLoss, lean: int = 0) -> TradeOff | None:
+    return GaussianTradeOff(_leaning(loss.mu, lean))
 
 
 @one_step.register
-def _(loss: LaplaceLoss) -> TradeOff | None:
+def _(loss: LaplaceLoss, lean: int = 0) -> TradeOff | None:
+    del lean
     return LaplaceTradeOff(loss.theta)
 
 
 @one_step.register
-def _(loss: BinaryLoss) -> TradeOff | None:
+def _(loss: BinaryLoss, lean: int = 0) -> TradeOff | None:
+    del lean
     return ApproxDPTradeOff(loss.epsilon, loss.alternative_only)
 
 
 @one_step.register
-def _(loss: SampledLoss) -> TradeOff | None:
-    base = one_step(loss.base)
+def _(loss: SampledLoss, lean: int = 0) -> TradeOff | None:
+    base = one_step(loss.base, lean)
     return None if base is None else base.subsample(loss.rate)
 
 
 @one_step.register
-def _(loss: ReplacedLoss) -> TradeOff | None:
-    base = one_step(loss.base)
+def _(loss: ReplacedLoss, lean: int = 0) -> TradeOff | None:
+    base = one_step(loss.base, lean)
     return None if base is None else base.subsample(loss.rate).symmetrise()
 
 
 @one_step.register
-def _(loss: ReplacedGaussianLoss) -> TradeOff | None:
-    return ReplacedGaussianTradeOff(loss.mu, loss.rate)
+def _(loss: ReplacedGaussianLoss, lean: int = 0) -> TradeOff | None:
+    return ReplacedGaussianTradeOff(_leaning(loss.mu, lean), loss.rate)
