@@ -15,7 +15,7 @@ import edgeworth as ew
 from edgeworth.composition.contour.engine import prepared
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.sampled_gaussian import Steps
-from edgeworth.losses import TotalLoss
+from edgeworth.losses import LaplaceLoss, TotalLoss
 
 
 def sgd(sigma, rate, n):
@@ -449,3 +449,18 @@ def test_a_million_million_steps_are_read_to_seven_digits():
     mu = math.sqrt(1e12 * 1e-8 * math.expm1(1 / 400))
     assert found.upper - found.lower < 1e-7 * found.upper
     assert found.value == pytest.approx(ew.account(ew.GaussianDP(mu)).epsilon(1e-7).value, rel=1e-4)
+
+
+@pytest.mark.parametrize(("scale", "n"), [(2.0, 3 * 10**7), (0.3, 10**9), (30.0, 10**9)])
+def test_very_many_equal_steps_of_laplace_noise_have_all_digits(scale, n):
+    """Nearly normal: eps is the mean of the loss under Q and some four deviations."""
+    account = ew.account(ew.Laplace(scale) ** n)
+    found = account.epsilon(1e-5)
+    assert account.certificate.method == "contour"
+    assert found.upper - found.lower < 1e-11 * found.upper
+    read = account.delta(found.value)
+    assert read.upper - read.lower < 2e-8 * read.upper
+    assert read.lower <= 1e-5 * (1 + 1e-9)
+    assert read.upper >= 1e-5 * (1 - 1e-9)
+    mean, variance = (n * float(cumulant) for cumulant in LaplaceLoss(1 / scale).cumulants(2).alternative)
+    assert 3.9 < (found.value - mean) / math.sqrt(variance) < 4.3

@@ -72,6 +72,21 @@ def test_the_characteristic_function_of_what_is_kept_is_within_its_stated_error(
 
 @pytest.mark.parametrize(
     ("mu", "rate", "c"),
+    [
+        *((3.3, 1 - 1e-3, -2.0), (2.0, 1 - 1e-6, -3.0), (1.0, 1 - 1e-9, -40.0), (2.5, 1 - 2.0**-52, -3.0)),
+        *((2.0, 1 - 1e-6, 0.7), (2.0, 1 - 1e-6, 1.001), (1.0, 0.9, 1 + 1e-7), (3.3, 0.01, 1 - 1e-5)),
+    ],
+)
+def test_the_log_moment_is_within_its_stated_error_at_rates_and_tilts_next_to_1(mu, rate, c):
+    """Losses next to log(1 - p) must not cancel; next to the tilt 1, where K is small, the error is relative to K."""
+    part = tilt_part(sampled(mu, rate), 1, c, 1.0)
+    found, stated = off(characteristic(mu, rate, c, 0.5)[1], part, c)
+    assert found <= stated
+    assert part.log_moment_error < 1e-13 * abs(part.log_moment)
+
+
+@pytest.mark.parametrize(
+    ("mu", "rate", "c"),
     [(1.2, 1e-5, 17.0), (3.3, 1e-3, 5.5), (5.0, 0.01, -3.0), (6.6, 0.01, -0.3), (8.0, 0.3, -0.01), (10.0, 0.01, 0.5)],
 )
 def test_the_log_moment_is_within_its_stated_error_where_the_noise_is_small(mu, rate, c):
@@ -197,9 +212,9 @@ SIDES = {"delta": "right", "power": "right", "alpha": "right", "reverse": "left"
 KINDS = sorted(SIDES)
 
 
-def gaussian_truth(kind, t):
+def gaussian_truth(kind, t, mu=GAUSSIAN_MU):
     """The six readings of G_mu, 40 digits; for "reverse" at eps' = -t."""
-    mu, t = mpmath.mpf(GAUSSIAN_MU), mpmath.mpf(t)
+    mu, t = mpmath.mpf(mu), mpmath.mpf(t)
     p, q = t / mu + mu / 2, t / mu - mu / 2
     return {
         "delta": mpmath.ncdf(-q) - mpmath.exp(t) * mpmath.ncdf(-p),
@@ -211,12 +226,12 @@ def gaussian_truth(kind, t):
     }[kind]
 
 
-def gaussian_rung(kind, distance_from_pole, side=None):
+def gaussian_rung(kind, distance_from_pole, side=None, mu=GAUSSIAN_MU):
     """A line of G_mu at this distance beyond the pole of its side (from its own pole, in the middle)."""
     side = side or SIDES[kind]
     c = {"right": 1 + distance_from_pole, "left": -distance_from_pole, "middle": distance_from_pole}[side]
-    variance = GAUSSIAN_MU**2
-    integrals = Integrals(Steps.of(TotalLoss(((GaussianLoss(GAUSSIAN_MU), 1),))))
+    variance = mu**2
+    integrals = Integrals(Steps.of(TotalLoss(((GaussianLoss(mu), 1),))))
     return Rung(integrals, side, c, variance * c * (c - 1) / 2, variance * (c - 0.5), variance)
 
 
@@ -252,6 +267,29 @@ def test_aliases_only_add_and_stay_below_their_bound(kind, shortened):
             seen = max(seen, excess / error[0])
     if shortened == 0.15:
         assert seen > 100  # the aliases are really there
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shortened", [1.0, 0.5, 0.35, 0.25])
+def test_aliases_of_a_law_far_from_its_pole_stay_below_their_closer_bound(kind, shortened):
+    """Far out under one law the mass of the other bounds nothing: tilts between the pole and the line do."""
+    mu, shape, seen = 35.0, _SHAPES[kind], 0.0
+    rung = gaussian_rung(kind, 0.045, mu=mu)
+    assert {"right": 0.0, "left": 1.0}[SIDES[kind]] in rung._within  # alpha, or beta
+    rung.period *= shortened
+    rung.line = Line(Steps(mu**2, (), (-math.inf, math.inf), (0.0, 0.0)), rung.c, rung.period, 9 / mu)
+    for t in rung.centre + mu * np.array([-1.0, -0.4, 0.0, 0.4]):
+        at = np.array([t])
+        value, error = value_and_error(rung.line, shape.pole, at, shape.poles)
+        with mpmath.workdps(40):
+            truth = gaussian_truth(kind, float(t), mu)
+            excess = float(shape.sign * mpmath.mpf(float(value[0])) - truth)
+            lower, upper = rung.ends(kind, at)
+            assert lower[0] <= truth <= upper[0]
+        assert -error[0] <= excess <= error[0] + rung._around(kind, at)[2][0]
+        seen = max(seen, excess / error[0])
+    if shortened == 0.25:
+        assert seen > 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -46,6 +46,7 @@ OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forw
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _DISCLOSURE_ROUNDING = 4e-15
 _UNDERFLOWS = 1e-300  # what stands for masses that underflow is up to some thousand times the smallest number
+_LOST = 1e-315  # more than rounding loses where a number underflows, or a factor of it
 _NO_LOSS, _LITTLE = 1e-12, 0.01  # of f and of the width of its ends: what a neighbour's ends may be wider
 _GAIN = 1e-9  # relative: what an end has to gain from another reading to be changed
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
@@ -148,8 +149,23 @@ class Remembered:
     ) -> Ends:
         key, seen = (what, direction), argument.tobytes()
         if self._last.get(key, (b"",))[0] != seen:
-            self._last[key] = seen, _falling(argument, ask(direction, argument))
+            ends = ask(direction, argument)
+            ends = ends if what == "epsilon" else _outward_where_tiny(ends)
+            self._last[key] = seen, _falling(argument, ends)
         return self._last[key][1]
+
+
+def _outward_where_tiny(ends: Ends) -> Ends:
+    """The same, with room for what underflows: numbers below 1e-308 have fewer digits the smaller they are.
+
+    >>> _outward_where_tiny(Ends(np.array([0.0, 0.1]), np.array([1e-310, 0.2]))).upper.tolist()
+    [1.00001e-310, 0.2]
+    """
+    tiny = (ends.upper > 0) & (ends.upper < _UNDERFLOWS)
+    if not tiny.any():
+        return ends
+    lower, upper = np.maximum(ends.lower - _LOST, 0.0), ends.upper + _LOST
+    return Ends(np.where(tiny, lower, ends.lower), np.where(tiny, upper, ends.upper))
 
 
 def _moved(before: Array, known: Ends, alpha: Array) -> tuple[Ends, NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth import validation
+from edgeworth.amplification import base_loss
 from edgeworth.curves.profile import Profile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.errors import InvalidArgument
@@ -99,17 +100,8 @@ class SubsampledProfile(Profile):
         return float(np.log1p(-self.rate)) if self.rate < 1 else -np.inf
 
     def _amplified(self, epsilon: Array) -> Array:
-        """log(1 + (e^eps - 1)/p) for eps > log(1 - p): three forms, each without cancellation or overflow."""
-        if self.rate == 1:
-            return epsilon
-        near_least = np.log(np.expm1(np.minimum(epsilon, 0.0) - self._least)) + (self._least - np.log(self.rate))
-        rise = np.expm1(np.clip(epsilon, self._least / 2, 1.0))
-        steep = rise > 1e250 * self.rate  # the quotient would overflow
-        level = np.log(np.where(steep, rise, 1.0)) - np.log(self.rate)
-        central = np.where(steep, level, np.log1p(np.where(steep, 0.0, rise) / self.rate))
-        large = np.maximum(epsilon, 1.0)
-        far = large - np.log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-large))
-        return np.where(epsilon < self._least / 2, near_least, np.where(epsilon < 1, central, far))
+        """log(1 + (e^eps - 1)/p) for eps > log(1 - p)."""
+        return epsilon if self.rate == 1 else base_loss(epsilon, self.rate)
 
     @property
     def alternative_only(self) -> float:

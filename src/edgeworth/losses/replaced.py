@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.amplification import base_loss, sampled_loss
 from edgeworth.errors import Unsupported
 from edgeworth.losses.atomic import AtomicLoss, smallest_lattice
 from edgeworth.losses.gaussian import SEPARATED, GaussianLoss
@@ -42,7 +43,7 @@ from edgeworth.losses.law import Lattice, Nodes, PrivacyLoss
 from edgeworth.losses.moments import cumulants_of_nodes
 from edgeworth.losses.of import privacy_loss
 from edgeworth.losses.replaced_gaussian import ReplacedGaussianLoss
-from edgeworth.losses.sampled import SampledLoss, base_loss, sampled_loss, turning_tilt
+from edgeworth.losses.sampled import SampledLoss, turning_tilt
 from edgeworth.mechanisms import Gaussian, PoissonSampled, SampledWithoutReplacement
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.amplification import base_loss, sampled_loss
 from edgeworth.errors import Unsupported
 from edgeworth.losses.atomic import AtomicLoss, smallest_lattice
 from edgeworth.losses.gaussian import SEPARATED, GaussianLoss
@@ -27,35 +28,12 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array, Lattice
     from edgeworth.losses.moments import Cumulants, DecimalNodes
 
-__all__ = ["SampledLoss", "base_loss", "sampled_loss", "turning_tilt"]
+__all__ = ["SampledLoss", "turning_tilt"]
 
 _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
 _MOST_STEPS = 20_000
-_LARGEST_EXPONENT = 700.0
 _NEAR_PEAK = 0.01  # as far left of a peak as does not matter
 _MOST_HALVINGS = 60
-
-
-def sampled_loss(base: Array, rate: float) -> Array:
-    """log(1 - p + p e^L), the loss of the sample."""
-    # Up to L = 700 expm1 is finite and carries all digits; beyond, L itself does.
-    if np.max(base, initial=-math.inf) <= _LARGEST_EXPONENT:
-        return np.asarray(np.log1p(rate * np.expm1(base)))
-    moderate = np.log1p(rate * np.expm1(np.minimum(base, _LARGEST_EXPONENT)))
-    large = np.maximum(base, _LARGEST_EXPONENT) + math.log(rate)
-    return np.where(base <= _LARGEST_EXPONENT, moderate, large + np.log1p((1 - rate) * np.exp(-large)))
-
-
-def base_loss(loss: Array, rate: float) -> Array:
-    """The inverse of `sampled_loss`: L = log(1 + (e^l - 1)/p), -inf at and below log(1-p)."""
-    rise = np.expm1(np.minimum(loss, 40.0))
-    steep = rise > 1e250 * rate  # the quotient would overflow
-    with np.errstate(divide="ignore"):
-        moderate = np.log1p(np.maximum(np.where(steep, 0.0, rise) / rate, -1.0))
-        level = np.log(np.where(steep, rise, 1.0)) - math.log(rate)
-    big = np.maximum(loss, 40.0)
-    large = big - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-big))
-    return np.where(loss > 40.0, large, np.where(steep, level, moderate))
 
 
 def turning_tilt(base: PrivacyLoss, rate: float) -> float:

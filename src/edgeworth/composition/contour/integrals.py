@@ -40,6 +40,7 @@ _NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from
 _MOST_CHOICES = 8
 _MOST_EXPONENTS = np.array([[LARGEST], [0.0], [700.0]])
 _SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
+_FARTHER = 2.0  # times the period that outward aliases want: where inward ones want more, they are looked at closely
 
 
 class Shape(NamedTuple):
@@ -61,13 +62,27 @@ _SHAPES: dict[Kind, Shape] = {
 }
 
 
+class Tilts(NamedTuple):
+    """Some tilts, and K there."""
+
+    c: Array
+    k: Array
+
+    def between(self, one: float, other: float) -> Tilts:
+        """Those of them that lie between two others."""
+        inside = (self.c > min(one, other)) & (self.c < max(one, other))
+        return Tilts(self.c[inside], self.k[inside])
+
+
 class Bounds(NamedTuple):
     """What stands around the sum of one kind: logarithms that are linear in the threshold, as columns."""
 
     constant: Array
     slope: Array
     inward: float
-    """At least the sum of the inward aliases."""
+    """At least the sum of the inward aliases, by the mass."""
+    closer: tuple[Array, Array] | None
+    """The same by Chernoff's inequality, where the mass alone would ask for a long period: constants and slopes."""
 
 
 class Integrals:
@@ -228,27 +243,25 @@ class Rung:
                 pole: min(0.0, log_mass + self._slack_at(log_mass))
                 for pole, log_mass in integrals.moments.log_mass.items()
             }
-        self._beyond = self._chernoff(integrals.moments, side)
+        ways = {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]
+        self._beyond = {way: self._chernoff(integrals.moments, way) for way in ways}
+        self._within: dict[float, Tilts] = {}
         self.roots: dict[Kind, Roots] = {}
         self._bounds: dict[Kind, Bounds] = {}
         self._log_ceiling = k + self._slack_at(k)
         self.period, self.line = math.inf, None
         with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
-            self.period = max(self._period(_SHAPES[kind]) for kind in self._kinds)
+            self.period = max(self._period(_SHAPES[kind], integrals.moments) for kind in self._kinds)
             self.line = Line(integrals.steps, c, self.period, integrals.moments.falls_from(c, variance, NATS))
         if self.line is not None and abs(self.line.k - k) > self._slack_at(k):
             self.line = None  # the two quadratures of K disagree: neither is believed
 
-    def _chernoff(self, moments: LogMoments, side: Side) -> dict[float, tuple[Array, Array]]:
-        """Tilts beyond this one and K there, for each direction in which aliases of some kind lie."""
-        step = np.asarray(_BEYOND / max(math.sqrt(self.variance), 1e-300), dtype=np.float64)
-        found: dict[float, tuple[Array, Array]] = {}
-        for outward in {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]:
-            tilt: Array = self.c + outward * step
-            tilt = tilt[(tilt > moments.steepest[0]) & (tilt < moments.steepest[1])]
-            k = moments.log(tilt) if tilt.size else tilt
-            found[outward] = tilt[np.isfinite(k)], k[np.isfinite(k)]
-        return found
+    def _chernoff(self, moments: LogMoments, way: float) -> Tilts:
+        """Tilts beyond this one in a direction, and K there."""
+        tilt: Array = self.c + way * np.asarray(_BEYOND / max(math.sqrt(self.variance), 1e-300), dtype=np.float64)
+        tilt = tilt[(tilt > moments.steepest[0]) & (tilt < moments.steepest[1])]
+        k = moments.log(tilt) if tilt.size else tilt
+        return Tilts(tilt[np.isfinite(k)], k[np.isfinite(k)])
 
     def _slack_at(self, k: float) -> float:
         return _SLACK * (1 + abs(k)) + STEP_SLACK * self._steps
@@ -304,20 +317,29 @@ class Rung:
         error = self.line.error(front, abs(self.c - shape.pole), t, value, shape.poles)
         return np.asarray((2 * error + aliases) / value)
 
-    def _period(self, shape: Shape) -> float:
+    def _period(self, shape: Shape, moments: LogMoments) -> float:
         """The shortest period whose aliases are below e^-NATS of the reading at the centre, by both bounds.
 
-        A threshold off the centre wants as much more, on either side.
+        A threshold off the centre wants as much more, on either side. Far out under one law the mass of the other is a
+        poor bound of inward aliases: tilts between the pole and this one do better.
         """
-        distance = abs(self.c - shape.pole)
+        distance, way = abs(self.c - shape.pole), math.copysign(1.0, self.c - shape.pole)
         size = math.prod(abs(self.c - pole) for pole in shape.poles)
         log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
         inward = (ALIAS_NATS + self._log_mass[shape.pole] - log_value - shape.pole * self.centre) / distance
-        tilt, k = self._beyond[math.copysign(1.0, self.c - shape.pole)]
-        if not tilt.size:
+        outward = self._period_by(self._beyond[way], log_value)
+        if math.isinf(outward):
             return max(inward, 60 * math.sqrt(self.variance))
-        need = k - tilt * self.centre + (ALIAS_NATS - log_value)
-        return max(inward, float((need / np.abs(tilt - self.c)).min())) + _SERVED * math.sqrt(self.variance)
+        if inward > _FARTHER * outward:
+            if shape.pole not in self._within:
+                self._within[shape.pole] = self._chernoff(moments, -way).between(shape.pole, self.c)
+            inward = min(inward, self._period_by(self._within[shape.pole], log_value))
+        return max(inward, outward) + _SERVED * math.sqrt(self.variance)
+
+    def _period_by(self, tilts: Tilts, log_value: float) -> float:
+        """The one that the best of these tilts allows; inf where there is none."""
+        need = tilts.k - tilts.c * self.centre + (ALIAS_NATS - log_value)
+        return float((need / np.abs(tilts.c - self.c)).min(initial=math.inf))
 
     def _around(self, kind: Kind, t: Array) -> tuple[Array, Array, Array]:
         """What stands before the sum; Chernoff's bound of the reading; at least the sum of the aliases, all >= 0.
@@ -326,22 +348,33 @@ class Rung:
         """
         if kind not in self._bounds:
             self._bounds[kind] = self._bounds_of(_SHAPES[kind].pole)
-        constant, slope, inward = self._bounds[kind]
+        constant, slope, inward, closer = self._bounds[kind]
         rows = slope * t
         rows += constant
         np.minimum.reduce(rows[2:], axis=0, out=rows[2])
         front, ceiling, outward = np.exp(np.minimum(rows[:3], _MOST_EXPONENTS))
+        if closer is not None:
+            closest = np.minimum.reduce(closer[0] + closer[1] * t, axis=0)
+            return front, ceiling, np.minimum(np.exp(np.minimum(closest, 700.0)), inward) + outward
         return front, ceiling, inward + outward
 
     def _bounds_of(self, pole: float) -> Bounds:
-        """Aliases: inward ones by the mass; outward ones by Chernoff at tilts c2 beyond c."""
+        """Aliases: inward ones by the mass, or by tilts between the pole and c; outward ones by tilts beyond c."""
         assert self.line is not None
-        tilt, k = self._beyond[math.copysign(1.0, self.c - pole)]
+        tilts = self._beyond[math.copysign(1.0, self.c - pole)]
         inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
-        if not tilt.size:  # nothing bounds the outward ones
-            tilt, k, inward = np.array([pole]), np.zeros(1), math.inf
-        fall = np.abs(tilt - self.c) * self.period
-        log_outward = k + (_SLACK * (1 + np.abs(k)) + STEP_SLACK * self._steps) - fall - np.log(-np.expm1(-fall))
-        constant = np.array([self.line.log_front, self._log_ceiling, *log_outward.tolist()])
-        slope = pole - np.array([self.c, self.c, *tilt.tolist()])
-        return Bounds(constant[:, None], slope[:, None], inward)
+        if not tilts.c.size:  # nothing bounds the outward ones
+            tilts, inward = Tilts(np.array([pole]), np.zeros(1)), math.inf
+        within = self._within.get(pole)
+        closer = None
+        if within is not None and within.c.size:
+            closer = self._log_aliases(within)[:, None], (pole - within.c)[:, None]
+        constant = np.array([self.line.log_front, self._log_ceiling, *self._log_aliases(tilts).tolist()])
+        slope = pole - np.array([self.c, self.c, *tilts.c.tolist()])
+        return Bounds(constant[:, None], slope[:, None], inward, closer)
+
+    def _log_aliases(self, tilts: Tilts) -> Array:
+        """At least the log of the sum of the aliases on one side, at t = 0, by each of these tilts."""
+        fall = np.abs(tilts.c - self.c) * self.period
+        slack = _SLACK * (1 + np.abs(tilts.k)) + STEP_SLACK * self._steps
+        return np.asarray(tilts.k + slack - fall - np.log(-np.expm1(-fall)))

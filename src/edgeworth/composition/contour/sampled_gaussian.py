@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
+from edgeworth.amplification import sampled_loss
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
@@ -174,12 +175,7 @@ class SampledGaussian:
 
     def loss(self, x: Array) -> Array:
         """L = log(1 - p + p e^(mu x - mu^2/2)), accurate where it is small and where it is large."""
-        base = self.mu * x - self.mu * self.mu / 2
-        if base[-1] <= 40.0:
-            return np.asarray(np.log1p(self.rate * np.expm1(base)))
-        small = np.log1p(self.rate * np.expm1(np.minimum(base, 40.0)))
-        rest = (1 - self.rate) / self.rate * np.exp(-np.maximum(base, 40.0))
-        return np.where(base <= 40.0, small, base + math.log(self.rate) + rest)
+        return sampled_loss(self.mu * x - self.mu * self.mu / 2, self.rate)
 
     def nodes(self, tilt: tuple[float, float]) -> Nodes:
         """A quadrature for the laws tilted by these, as `PrivacyLoss.nodes`."""

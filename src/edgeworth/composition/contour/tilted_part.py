@@ -53,6 +53,7 @@ _LOW = 200.0  # a frequency, times an angle
 _LARGEST = 600.0  # of an exponent
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
 _FEW_POINTS = 400  # … where that makes no more points
+_NEAR_Q = 0.5  # of the distance of a tilt from 1, below which moments are taken over Q
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
@@ -83,6 +84,8 @@ class TiltedPart:
     """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
     raised: Raised | None = None
     """The same law above the real line, where the frequency is too high for that."""
+    blur: float = 0.0
+    """The mean absolute error of L, besides a relative one."""
 
     @property
     def points(self) -> int:
@@ -145,7 +148,8 @@ class TiltedPart:
         if self.raised is not None:
             return self.raised.error(t, SUM_ROUNDING + rounding + 16 * _UNIT, turning + 24 * _UNIT)
         noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding + turning)
-        return np.asarray(self.quadrature + float((self.weight * noise) @ np.abs(self.loss)) * np.abs(t))
+        slope = float((self.weight * noise) @ np.abs(self.loss)) + self.blur
+        return np.asarray(self.quadrature + slope * np.abs(t))
 
     def moduli(self, t: Array) -> Array:
         """Upper bounds of |phi| at frequencies up to that which was asked for."""
@@ -210,19 +214,24 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     edge = float(weight[0] + weight[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
     # Of chi: a node off by an ulp moves it by its slope, and log Phi is known to 8 ulp.
     of_window = _UNIT * (2 * np.abs(x) * ends - 12 * log_window)
-    noise = _noise(loss, log_weight, c) + of_window
     posterior = step.posterior(x)
+    # Of L: mu x - mu^2/2 is off by some ulps of its parts, mu by one, and L by r times that.
+    moved = (3 * _UNIT * step.mu) * posterior * (np.abs(x) + step.mu)
+    blur = float(weight @ moved)
+    noise = _noise(loss, log_weight, c) + of_window + abs(c) * moved
     shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
     if step.is_jump:
         shifted = with_cell_masses(shifted, weight, h, step.bend(c))
         log_moment = log_sum(c * loss + log_weight)
         rounding = float(weight @ noise) + SUM_ROUNDING + 4 * _UNIT * abs(log_moment)
         moment = log_moment, rounding * (1 + 1e-9)
+        quadrature = error + 2 * edge
         return TiltedPart(
-            count, loss, weight, noise, *moment, error + 2 * edge, math.inf, shifted, alone=True, raised=high
+            count, loss, weight, noise, *moment, quadrature, math.inf, shifted, alone=True, raised=high, blur=blur
         )
     null, alternative = (math.exp(log) for log in step.log_dropped)
-    log_moment, log_moment_error = _log_moment(loss, log_weight, c, c * (null - alternative) - null, of_window)
+    missing = c * (null - alternative) - null
+    log_moment, log_moment_error = _log_moment(loss, log_weight, c, missing, of_window, moved)
     dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
     return TiltedPart(
         count,
@@ -235,6 +244,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         _variation(step, c, posterior, weight, h),
         shifted,
         raised=high,
+        blur=blur,
     )
 
 
@@ -290,34 +300,67 @@ def _nodes(h: float, window: tuple[float, float]) -> Array:
 
 def _noise(loss: Array, log_weight: Array, c: float) -> Array:
     """Relative rounding error of e^(cL + log weight): some ulps of each exponent, and of e^ itself."""
-    return np.asarray(_UNIT * (8 + 4 * np.abs(c * loss) + 3 * np.abs(log_weight)))
+    return np.asarray(_UNIT * (8 + 13 * np.abs(c * loss) + 3 * np.abs(log_weight)))
 
 
 def _log_moment(
-    loss: Array, log_weight: Array, c: float, missing: float = 0.0, extra: Array | float = 0.0
+    loss: Array,
+    log_weight: Array,
+    c: float,
+    missing: float = 0.0,
+    extra: Array | float = 0.0,
+    moved: Array | float = 0.0,
 ) -> tuple[float, float]:
     """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error.
 
-    `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window.
+    `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window, and `moved`
+    the absolute error of L, besides a relative one.
     """
     tilted = c * loss
     if (tilted + log_weight).max() < _LARGEST and loss.max() < _LARGEST:
-        weight, exponents = np.exp(log_weight), np.empty((2, loss.size))
-        np.minimum(tilted, _LARGEST, out=exponents[0])
-        exponents[1] = loss
-        raised, plain = weight * excess(exponents)
-        plain *= c
-        if tilted.max() > _LARGEST:  # there e^(cL) overflows, and all else is below its ulps
-            steep = tilted > _LARGEST
-            raised[steep] = np.exp(tilted[steep] + log_weight[steep])
-        gain = math.fsum([missing, *(raised - plain).tolist()])
-        # Those of e^(cL) and of e^L; eight ulps of each are for e^z - 1 - z.
-        noise = _UNIT * (16 + 4 * (abs(c) + 1) * np.abs(loss) + 6 * np.abs(log_weight)) + 2 * extra
-        error = float((noise * (np.abs(raised) + np.abs(plain))).sum())
+        if abs(c - 1) < _NEAR_Q:
+            terms, error = _terms_over_q(loss, log_weight, c, extra, moved)
+        else:
+            terms, error = _terms_over_p(loss, log_weight, c, extra, moved)
+        gain = math.fsum([missing, *terms.tolist()])
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
-    value = log_sum(c * loss + log_weight)
-    worst = float(np.max((_noise(loss, log_weight, c) + extra)[c * loss + log_weight > value - NATS]))
+    value = log_sum(tilted + log_weight)
+    noise = _noise(loss, log_weight, c) + extra + abs(c) * moved
+    worst = float(np.max(noise[tilted + log_weight > value - NATS]))
     return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
+
+
+def _terms_over_p(
+    loss: Array, log_weight: Array, c: float, extra: Array | float, moved: Array | float
+) -> tuple[Array, float]:
+    """The terms of E_P[e2(cL) - c e2(L)], e2(z) = e^z - 1 - z, and a bound on their errors."""
+    tilted = c * loss
+    weight, exponents = np.exp(log_weight), np.empty((2, loss.size))
+    np.minimum(tilted, _LARGEST, out=exponents[0])
+    exponents[1] = loss
+    raised, plain = weight * excess(exponents)
+    plain *= c
+    if tilted.max() > _LARGEST:  # there e^(cL) overflows, and all else is below its ulps
+        steep = tilted > _LARGEST
+        raised[steep] = np.exp(tilted[steep] + log_weight[steep])
+    size, length = np.abs(raised) + np.abs(plain), np.abs(loss)
+    noise = _UNIT * (48 + 13 * (abs(c) + 1) * length + 6 * np.abs(log_weight)) + 2 * extra
+    # As L moves, a term moves by c (e^(cL) - e^L) times as much: at most (|c| + 1) its size, and |c (c-1) L|.
+    slope = (abs(c) + 1) * size + abs(c * (c - 1)) * (weight * length)
+    return raised - plain, float((noise * size + slope * moved).sum())
+
+
+def _terms_over_q(
+    loss: Array, log_weight: Array, c: float, extra: Array | float, moved: Array | float
+) -> tuple[Array, float]:
+    """The same terms as E_Q[e2(-sL) - s e2(-L)], s = 1 - c: near c = 1 all of them are of the size of s."""
+    s = 1 - c
+    weight = np.exp(log_weight + loss)
+    raised, plain = weight * excess(np.stack([-s * loss, -loss]))
+    plain *= s
+    noise = _UNIT * (68 + 13 * (abs(s) + 1) * np.abs(loss) + 7 * np.abs(log_weight)) + 2 * extra
+    slope = abs(c) * weight * np.abs(np.expm1(-s * loss))
+    return raised - plain, float((noise * (np.abs(raised) + np.abs(plain)) + slope * moved).sum())
 
 
 def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:

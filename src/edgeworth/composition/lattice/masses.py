@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import log_ndtr
 
+from edgeworth.amplification import base_loss, sampled_loss
 from edgeworth.composition.lattice.outside import NOTHING, Outside, atoms_outside, outside
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import (
@@ -25,7 +26,6 @@ from edgeworth.losses import (
     ReplacedLoss,
     SampledLoss,
 )
-from edgeworth.losses.sampled import base_loss, sampled_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from edgeworth.amplification import base_loss
 from edgeworth.composition import closed_form
 from edgeworth.losses import PrivacyLoss, ReplacedLoss, SampledLoss
-from edgeworth.losses.sampled import base_loss
 
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.amplification import sampled_loss
 from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.lattice.work import charge
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
-from edgeworth.losses.sampled import sampled_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,62 @@
+"""What Poisson sampling at a rate p makes of a loss L: log(1 - p + p e^L); and the way back.
+
+Every form is without cancellation or overflow where it is used: each carries all digits that its argument has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["base_loss", "sampled_loss"]
+
+_LARGEST_EXPONENT = 700.0
+_LOW = 0.5  # what 1 - p + p e^L may have lost of 1 before it is added up from its two parts
+_FAR = 40.0  # losses beyond which e^-L is below an ulp
+
+
+def sampled_loss(base: Array, rate: float) -> Array:
+    """log(1 - p + p e^L), the loss of the sample, 0 < p < 1.
+
+    >>> sampled_loss(np.array([-800.0, 0.0, 800.0]), 0.5).tolist()  # doctest: +ELLIPSIS
+    [-0.693147180559..., 0.0, 799.306852819...]
+    """
+    # Up to L = 700 expm1 is finite and carries all digits; beyond, L itself does.
+    moderate = base if np.max(base, initial=-math.inf) <= _LARGEST_EXPONENT else np.minimum(base, _LARGEST_EXPONENT)
+    rise = rate * np.expm1(moderate)
+    if rate > _LOW:
+        low = rise < -_LOW
+        loss = np.where(low, np.log((1 - rate) + rate * np.exp(moderate)), np.log1p(np.where(low, 0.0, rise)))
+    else:
+        loss = np.log1p(rise)
+    if moderate is base:
+        return np.asarray(loss)
+    large = np.maximum(base, _LARGEST_EXPONENT) + math.log(rate)
+    return np.where(base <= _LARGEST_EXPONENT, loss, large + np.log1p((1 - rate) * np.exp(-large)))
+
+
+def base_loss(loss: Array, rate: float) -> Array:
+    """The inverse of `sampled_loss`: log(1 + (e^l - 1)/p), -inf at and below log(1 - p).
+
+    >>> base_loss(np.array([-1.0, 0.0, 799.306852819440]), 0.5).tolist()  # doctest: +ELLIPSIS
+    [-inf, 0.0, 799.99999999999...]
+    """
+    least = math.log1p(-rate)
+    near = max(least / 2, -math.log(2))
+    rise = np.expm1(np.clip(loss, near, _FAR))
+    steep = rise > 1e250 * rate  # the quotient would overflow
+    with np.errstate(divide="ignore"):
+        moderate = np.log1p(np.where(steep, 0.0, rise) / rate)
+        level = np.log(np.where(steep, rise, 1.0)) - math.log(rate)
+        low = np.log(np.expm1(np.maximum(np.minimum(loss, 0.0) - least, 0.0))) + (least - math.log(rate))
+    big = np.maximum(loss, _FAR)
+    large = big - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-big))
+    far = np.where(loss > _FAR, large, np.where(steep, level, moderate))
+    return np.where(loss < near, low, far)
