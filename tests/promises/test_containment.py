@@ -260,3 +260,17 @@ def test_one_sample_of_gaussian_noise_whose_mu_is_large_though_it_is_rounded(sig
         inner = (1 + (arb(epsilon).exp() - 1) / share).log()
         if epsilon > 0:
             assert holds(account.delta(epsilon), share * gaussian_delta(mu, inner)), x
+
+
+@pytest.mark.parametrize("x", [-8.5, -7.5, -7.0, -6.5, -6.1])
+@pytest.mark.parametrize("sigma", [0.02, 0.005])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_far_left_of_the_mean_a_tail_that_underflows_is_not_nothing(direction, sigma, x):
+    """There 1 - delta = Q[T <= eps] + e^eps P[T > eps], whose second part counts though P[T > eps] is no double."""
+    account = ew.account(ew.Gaussian(sigma) ** 2, method="contour", direction=direction)
+    mu = arb(2).sqrt() / arb(sigma)
+    epsilon = float((mu * (arb(x) + mu / 2)).mid())
+    assert epsilon > 745
+    found = account.delta(epsilon)
+    assert holds(found, gaussian_delta(mu, arb(epsilon)))
+    assert relative_width(found) < 1e-8

@@ -40,6 +40,7 @@ _LARGEST = 600.0  # of an exponent
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
 _NEAR = 6.0  # standard deviations
+_UNDERFLOWN = 1e-290  # below, an upper end may have lost what e^eps makes large again
 _NONE: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
 
@@ -95,14 +96,21 @@ class LineProfiles:
         return Ends(lower, upper)
 
     def _by_complement(self, direction: Direction, epsilon: Array) -> Ends:
-        """1 - delta = Q[T <= eps] + e^eps P[T > eps], or its mirror image."""
+        """1 - delta = Q[T <= eps] + e^eps P[T > eps], or its mirror image.
+
+        A P[T > eps] that underflows is only known to be tiny: where e^eps makes much of it, delta itself is read, too.
+        """
         kinds: tuple[Kind, Kind] = ("beta", "alpha") if direction == "forward" else ("alpha", "beta")
         miss, rejected = (self._read(kind, sign_of(direction) * epsilon) for kind in kinds)
         with np.errstate(divide="ignore"):
-            least, most = (
-                m + np.exp(np.minimum(epsilon + np.log(r), 0.0)) for m, r in zip(miss, rejected, strict=True)
-            )
-        return Ends(np.clip(1 - most - 4 * ROUNDING, 0.0, 1.0), np.clip(1 - least + 4 * ROUNDING, 0.0, 1.0))
+            least = miss.lower + np.exp(np.minimum(epsilon + np.log(rejected.lower), 0.0))
+        most = miss.upper + np.exp(np.minimum(epsilon + np.log(np.maximum(rejected.upper, _UNDERFLOWN)), 0.0))
+        lower = np.clip(1 - most - 4 * ROUNDING, 0.0, 1.0)
+        (open_,) = np.nonzero(epsilon > _LARGEST)
+        if open_.size:
+            itself = self._read(_PROFILES[direction][0], sign_of(direction) * epsilon[open_])
+            lower[open_] = np.maximum(lower[open_], itself.lower)
+        return Ends(lower, np.clip(1 - least + 4 * ROUNDING, 0.0, 1.0))
 
     @cached_property
     def _ceiling(self) -> BackwardCeiling:
