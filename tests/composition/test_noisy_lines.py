@@ -242,6 +242,66 @@ def test_transforms_are_right_up_to_their_bounds(mechanism, mirrored):
                 assert abs(truth) <= step.share + step.decay / float(y)
 
 
+SMALL = {
+    "sampled discrete Gaussian": ew.PoissonSampled(ew.DiscreteGaussian(2.0), rate=1e-3),
+    "sampled Laplace": ew.PoissonSampled(ew.Laplace(2.0), rate=1e-4),
+    "sampled Laplace, nearly always": ew.PoissonSampled(ew.Laplace(20.0), rate=1 - 1e-6),
+}
+
+
+@pytest.mark.parametrize("mechanism", SMALL.values(), ids=SMALL.keys())
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_transforms_less_one_are_right_relative_to_the_losses(mechanism, mirrored):
+    loss = privacy_loss(mechanism)
+    step = step_waves.step_waves(loss, 10**6, 1.4, 60.0, mirrored=mirrored)
+    assert step.lean < 1e-12 * float(np.max(step.place))
+    assert step.still < 1e-18
+    for h in (1e-6, 1e-3, 0.05):
+        numbers = np.array([0, 1, 130, 900])
+        found = step.less_one(step_waves.Block(3, h, numbers))
+        with mpmath.workdps(40):
+            tilt = 1 - mpmath.mpf(1.4) if mirrored else mpmath.mpf(1.4)
+            whole = moment(loss, tilt)
+            assert abs(step.log_moment - mpmath.log(whole)) <= step.log_moment_error
+            for k, value in zip(numbers, found, strict=True):
+                y = mpmath.mpf(h) * int(3 + k)
+                turned = moment(loss, tilt + mpmath.mpc(0, -y if mirrored else y))
+                truth = turned / whole * mpmath.exp(mpmath.mpc(0, -y * step.origin)) - 1
+                assert abs(truth - mpmath.mpc(complex(value))) <= step.still + (step.lean + 2 * step.slack) * float(y)
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("mechanism", [SMALL["sampled discrete Gaussian"], SMALL["sampled Laplace"]])
+def test_powers_by_logarithm_and_by_squares_agree(monkeypatch, mechanism):
+    total = total_of(mechanism**5_000)
+    epsilon, delta, alpha = np.array([0.01, 0.1]), np.array([1e-3, 1e-9]), np.array([0.01, 0.5])
+    by_logarithm = NoisyLines(total, 1e-4)
+    found = [by_logarithm.delta("both", epsilon), by_logarithm.epsilon("both", delta)]
+    found.append(by_logarithm.tradeoff("both", alpha))
+    monkeypatch.setattr(noisy_line, "_MANY_EQUAL", math.inf)
+    by_squares = NoisyLines(total, 1e-4)
+    others = [by_squares.delta("both", epsilon), by_squares.epsilon("both", delta), by_squares.tradeoff("both", alpha)]
+    for one, other in zip(found, others, strict=True):
+        assert np.all(one.lower <= other.upper)
+        assert np.all(other.lower <= one.upper)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "was"),
+    [
+        (SMALL["sampled discrete Gaussian"] ** 10**6, (2.1412114, 2.1442266)),
+        (SMALL["sampled Laplace"] ** 10**9, (6.990784158, 6.990899763)),
+    ],
+)
+def test_very_many_equal_samples_have_six_digits(mechanism, was):
+    """Inside what the lattice and the recursion leave open."""
+    account = ew.account(mechanism)
+    found, miss = account.epsilon(1e-5), account.tradeoff(0.1)
+    assert was[0] <= found.lower <= found.upper <= was[1]
+    assert found.upper - found.lower < 1e-6 * found.upper
+    assert miss.upper - miss.lower < 1e-6 * miss.upper
+
+
 def test_all_frequencies_of_a_block_and_some_are_the_same():
     step = step_waves.step_waves(privacy_loss(ew.DiscreteGaussian(3.0)), 1, 1.5, math.inf, mirrored=False)
     everything = step.at(step_waves.Block(100, 0.01, np.arange(step_waves.BLOCK)))
@@ -308,7 +368,7 @@ def test_chernoff_places_hold_the_readings():
 
 def test_lines_are_for_many_known_steps():
     assert not noisy_lines.lines_apply(total_of(ew.Gaussian(1.0)))
-    assert not noisy_lines.lines_apply(total_of(ew.RandomizedResponse(0.1) ** 200_000))
+    assert not noisy_lines.lines_apply(total_of(ew.RandomizedResponse(0.1) ** 10**11))
     assert not noisy_lines.lines_apply(total_of(ew.RandomizedResponse(0.0)))
     with pytest.raises(Unsupported, match=r"^these lines are for many steps with atoms or Laplace noise$"):
         NoisyLines(total_of(ew.RandomizedResponse(1.0)))

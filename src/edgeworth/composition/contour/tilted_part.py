@@ -179,14 +179,15 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     return replace(part, atoms=atoms, decay=decay)
 
 
-def tilt_nodes(nodes: Nodes, count: int, c: float) -> TiltedPart:
-    """Atoms, or panels fine enough for the frequency, tilted by c."""
+def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> TiltedPart:
+    """Atoms, or panels fine enough for the frequency, tilted by c; `extra` is a relative error of all masses."""
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
     # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
-    noise = _noise(nodes.loss, nodes.log_weight, c) + 10 * _UNIT
-    moment = _log_moment(nodes.loss, nodes.log_weight, c)
+    extra += 10 * _UNIT
+    noise = _noise(nodes.loss, nodes.log_weight, c) + extra
+    moment = _log_moment(nodes.loss, nodes.log_weight, c, 0.0, extra)
     return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 

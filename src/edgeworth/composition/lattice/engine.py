@@ -26,7 +26,7 @@ __all__ = ["FINE", "applies", "compose", "prepared"]
 
 _LARGEST_MU = 30.0
 _LEAST_RATE = 1e-9  # of a clipped record that is replaced: below, no lattice holds both its bulk and its far outcomes
-_MOST_STEPS = 10**8
+_MOST_STEPS = 10**10
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
 

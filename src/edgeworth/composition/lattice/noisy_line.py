@@ -36,6 +36,7 @@ _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _MOST_WAVES = 2**20  # at a time, 16 MB
+_MANY_EQUAL = 1_000  # steps
 
 
 @dataclass(frozen=True)
@@ -131,18 +132,11 @@ class NoisyLine:
         if len(known) < len(self._steps):
             most *= math.exp(math.fsum(step.log_far(float(y[0])) for step in self._steps if not end <= step.reach))
         for step in known:
-            phi = step.at(block)
+            factor, bound, ulps = _power_by_logarithm(step, block) if _is_repeated(step) else _power(step, block)
             work += step.cost * y.size
-            modulus = np.sqrt(phi.real**2 + phi.imag**2)
-            bound = modulus + (step.noise + step.drift * y)
-            if step.count == 1:
-                value *= phi
-                most *= bound
-                rounding += 8 * UNIT
-            else:
-                value *= _power(phi, step.count)
-                most *= bound**step.count
-                rounding += 8 * UNIT * step.count
+            value *= factor
+            most *= bound
+            rounding += ulps
             counts = most * (weight + 10 / max(end, 1.0) ** 2) > floor
             if np.count_nonzero(counts) < 0.8 * counts.size:
                 self._left_out += [float(np.sum((most * weight)[~counts])), float(np.sum(most[~counts]))]
@@ -263,8 +257,15 @@ def _joined(nodes: list[_Nodes]) -> _Nodes:
     return _Nodes(*(np.concatenate(column) for column in zip(*nodes, strict=True)))
 
 
-def _power(phi: Complex, n: int) -> Complex:
-    """The n-th power by squares: n - 1 products, or fewer."""
+def _is_repeated(step: StepWaves) -> bool:
+    """Whether so many equal steps follow that the ulps of 1 in each would add up."""
+    return step.count > _MANY_EQUAL and math.isfinite(step.lean)
+
+
+def _power(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float]:
+    """The n-th power of phi by squares, n - 1 products or fewer; at least its modulus; its rounding."""
+    phi, n = step.at(block), step.count
+    bound = (np.sqrt(phi.real**2 + phi.imag**2) + (step.noise + step.drift * block.y)) ** n
     made = None
     while n:
         if n & 1:
@@ -273,7 +274,23 @@ def _power(phi: Complex, n: int) -> Complex:
         if n:
             phi = phi * phi
     assert made is not None
-    return made
+    return made, bound, 8 * UNIT * step.count
+
+
+def _power_by_logarithm(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float]:
+    """The same as e^(n log(1 + d)), d = phi - 1 accurate where it is small."""
+    d, y = step.less_one(block), block.y
+    modulus = np.maximum(np.hypot(1 + d.real, d.imag), 1e-300)
+    square = np.maximum(2 * d.real + d.real**2 + d.imag**2, -0.9)
+    log = np.empty(d.shape, dtype=complex)
+    log.real = np.where(np.abs(d.real) < 0.5, 0.5 * np.log1p(square), np.log(modulus))
+    log.imag = np.arctan2(d.imag, 1 + d.real)
+    log *= step.count
+    with np.errstate(under="ignore"):
+        value = np.exp(log)
+        error = (step.still + step.lean * y) / modulus
+        bound = np.exp(np.minimum(log.real + step.count * np.log1p(error), _LARGEST_EXPONENT))
+    return value, bound, 8 * UNIT * (1 + np.abs(log))
 
 
 def _double(y: Array) -> Array:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["NoisyLines", "lines_apply", "prepared_lines"]
 
 _FINE, _ROUGH = 3e-8, 1e-3  # the relative width aimed at
-_MOST_STEPS = 100_000
+_MOST_STEPS = 10**10
 _FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 28.0  # of |phi| at most frequencies; beyond those of a quadrature
 _ALIAS_NATS = 26.0  # aliases are held below e^-26 of the reading
 _FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 
 from edgeworth.composition.contour.tilted_part import tilt_nodes
+from edgeworth.composition.contour.waves import wave_less_one
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
 from edgeworth.losses import DiscreteGaussianLoss, LaplaceLoss, SampledLoss
@@ -49,6 +50,8 @@ _WORTH = 8  # times as many frequencies as are asked for are affordable in one p
 _LIKE_GAUSSIAN = 2.0  # sigma from which on discrete Gaussian noise has the moments of continuous noise to 1e-30
 _ROOM = 9.6  # sigmas around the peak of the tilted law
 _OF_LAPLACE = 3  # numbers that its formula is made of
+_OF_MASSES = 64 * UNIT  # relative, of the masses that stand for a density
+_OF_SUM = 1e-29  # more than the rounding of what is added to that
 _LONGEST_RATIO = 0.5  # of the masses beyond the last that is kept, each to the one before
 
 
@@ -69,18 +72,27 @@ class Block(NamedTuple):
 
         Beside them the row and the column of every frequency of the block.
         """
+        start, rest, where = self._angles(place)
+        return np.exp(1j * start), np.exp(1j * rest), where
+
+    def waves_less_one(self, place: Array) -> tuple[Complex, Complex, tuple[Index, Index]]:
+        """The same, each wave less one, accurate where that is small."""
+        start, rest, where = self._angles(place)
+        return wave_less_one(start), wave_less_one(rest), where
+
+    def _angles(self, place: Array) -> tuple[Array, Array, tuple[Index, Index]]:
         side = 2 ** ((int(self.k[-1]).bit_length() + 1) // 2)
         rows, number = np.unique(self.k // side, return_inverse=True)
-        turns = 1j * self.h * place
-        coarse = np.exp(np.multiply.outer(self.first + side * rows, turns))
-        return coarse, np.exp(np.multiply.outer(turns, np.arange(side))), (number, self.k % side)
+        turns = self.h * place
+        start = np.multiply.outer(self.first + side * rows, turns)
+        return start, np.multiply.outer(turns, np.arange(side)), (number, self.k % side)
 
 
 @dataclass(frozen=True, eq=False)
 class StepWaves:
     """A step tilted by c, -L under Q if it is mirrored: phi(y) = E[e^(iy (L - origin))] under the tilted law.
 
-    What `at` returns is right up to `noise` + `drift` y for y <= `reach`.
+    What `at` returns is right up to `noise` + `drift` y for y <= `reach`, and `less_one` up to `still` + `lean` y.
     """
 
     count: int
@@ -99,6 +111,8 @@ class StepWaves:
     reach: float
     slack: float
     """How far a place may be from where it is."""
+    still: float = 0.0
+    lean: float = math.inf
 
     @property
     def is_laplace(self) -> bool:
@@ -130,6 +144,15 @@ class StepWaves:
         if _WORTH * block.k.size > coarse.shape[0] * fine.shape[1]:
             return np.asarray((coarse @ fine)[number, column])
         return np.asarray(np.einsum("kp,pk->k", coarse[number], fine[:, column]))
+
+    def less_one(self, block: Block) -> Complex:
+        """Phi - 1 of masses, accurate where it is small: of two waves less one, a and b, a + b + ab is that of both.
+
+        Small losses make small terms, so that very many steps do not add up the ulps of 1.
+        """
+        far, near, (number, column) = block.waves_less_one(self.place)
+        both = (far * self.weight) @ near + (far @ self.weight)[:, None] + self.weight @ near
+        return np.asarray(both[number, column])
 
     def _laplace(self, turn: Complex, y: Array) -> Complex:
         """[e^(i theta y) (1 + 1/(2w)) + e^(-2 a theta) e^(-i theta y) (1 - 1/(2w))]/(2S), w = a + iy."""
@@ -182,17 +205,24 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
     tilt = 1 - c if mirrored else c
     if isinstance(loss, SampledLoss) and isinstance(loss.base, LaplaceLoss):
         law = _density(loss, 2.0 ** math.ceil(math.log2(max(abs(tilt), 1.0))), frequency)
-        nodes, missing, slack, reach = Nodes(law.place, law.log_mass), law.error, law.slack, frequency
+        nodes, reach = Nodes(law.place, law.log_mass), frequency
+        missing, of_masses = max(law.error - _OF_MASSES, 0.0) + _OF_SUM, _OF_MASSES
         share, decay = far_share(loss, tilt)
     else:
         nodes, reach, share, decay = loss.nodes(), math.inf, 1.0, 0.0
-        missing, slack = _beyond(loss, nodes, tilt), 16 * UNIT * float(np.max(np.abs(nodes.loss)))
-    part = tilt_nodes(nodes, 1, tilt)
+        missing, of_masses = _beyond(loss, nodes, tilt), 0.0
+    part = tilt_nodes(nodes, 1, tilt, of_masses)
     first, last, dropped = _held(part.weight)
     place, weight = part.loss[first:last], part.weight[first:last]
-    noise = 2 * float(part.weight @ part.noise) + (12 * weight.size + 32) * UNIT + 2 * dropped + 4 * missing
-    drift = 8 * UNIT * float(weight @ np.abs(place)) + 8 * UNIT * float(place[-1] - place[0])
-    moment_error = part.log_moment_error + 2 * missing
+    still = 2 * dropped + 4 * missing
+    of_weights = part.noise + (float(part.weight @ part.noise) + (6 * weight.size + 16) * UNIT)
+    noise = 2 * float(part.weight @ of_weights) + still
+    length = float(place[-1] - place[0])
+    drift = 8 * UNIT * (float(weight @ np.abs(place)) + length)
+    lean = 2 * float((weight * of_weights[first:last]) @ np.abs(place - place[-1 if mirrored else 0]))
+    lean += 16 * UNIT * float(weight @ np.abs(place)) + drift
+    moment_error = part.log_moment_error + 4 * missing * (1 + abs(tilt))
+    slack = 16 * UNIT * float(np.max(np.abs(place)))
     if mirrored:
         place, weight = -place[::-1], weight[::-1]
     return StepWaves(
@@ -208,6 +238,8 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
         decay,
         reach,
         slack,
+        still,
+        lean,
     )
 
 
