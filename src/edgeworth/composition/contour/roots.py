@@ -88,22 +88,26 @@ class Inverse:
             y = np.log(value)
             slope = (y[1:] - y[:-1]) / (x[1:] - x[:-1])  # good enough for a width
             open_, z = _open(rung, kind, x, value, np.concatenate([slope, slope[-1:]])), ndtri_exp(y)
-        order = slice(None, None, 1 if z[-1] > z[0] else -1)
-        self._x, self._z, self._open = x[order], z[order], open_[order]
-        good = bool((self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all())
-        apart = _apart(self._z) if good else np.ones((_POINTS, _POINTS))
-        self._weight = _weights(apart)
-        rough = self._rough_error(apart) if good else math.inf
+            order = slice(None, None, 1 if z[-1] > z[0] else -1)
+            self._x, self._z, self._open = x[order], z[order], open_[order]
+            good = bool((self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all())
+            apart = _apart(self._z) if good else np.ones((_POINTS, _POINTS))
+            self._weight = _weights(apart)
+            rough = self._rough_error(apart) if good else math.inf
         self._ulps = 2.0**-52 * max(abs(near), abs(far))
         self.noise = max(_OF_OTHERS * float(open_.max()), _OF_ROUGH * rough)
         good = good and rough < _ROUGH * abs(far - near)
         self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
 
     def _rough_error(self, apart: Array) -> float:
-        """That of the polynomial through every second point: the error of all of them is about its square."""
+        """That of the polynomial through every second point: the error of all of them is about its square.
+
+        Points that are next to each other in z, on a flat piece, have no polynomial.
+        """
         share = _weights(apart[::2, ::2]) / apart[1::2, ::2]
         found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
-        return float(np.abs(found - self._x[1::2]).max())
+        off = float(np.abs(found - self._x[1::2]).max())
+        return off if math.isfinite(off) else math.inf
 
     def __call__(self, z: Array) -> tuple[Array, Array, Array]:
         """The threshold, how far around it the errors of the line leave open, and what interpolation may add.
