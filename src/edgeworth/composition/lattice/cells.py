@@ -299,8 +299,9 @@ def _with_atoms(
     left: Array, right: Array, h: float, first: int, offset: float, atoms: list[tuple[float, float]]
 ) -> tuple[Array, Array, Array, float]:
     """The shares with atoms added: on a point, or inside a cell like any other mass; and how far points were moved."""
-    left, right, on_points = left.copy(), right.copy(), np.full(left.size + 1, -np.inf)
-    slack = 0.0
+    on_points, slack = np.full(left.size + 1, -np.inf), 0.0
+    if atoms:
+        left, right = left.copy(), right.copy()
     for place, log_mass in atoms:
         rise = place - offset
         near = round(rise / h)

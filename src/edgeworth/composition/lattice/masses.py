@@ -36,6 +36,7 @@ __all__ = ["Masses", "masses"]
 
 _UNIT = 2.0**-53
 _POINT, _SHARE = np.polynomial.legendre.leggauss(64)
+_LOG_SHARE = np.log(_SHARE)
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _LOG_REST = math.log(64 / 15 / (1 - 3.0**-2)) - 126 * math.log(3.0)  # of 64 nodes on the ellipse of parameter 3
 _LONG, _TALL = 5 / 3, 4 / 3  # its half axes
@@ -43,6 +44,7 @@ _STEEPER = 1.25  # |L'| on the ellipse, at most, over L' at the right end of the
 _FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
 _MOST_NODES = 2_400_000  # 20 MB an array
 _SAMPLES = 20_001  # at which the lengths of the panels are chosen
+_BLOCK = 2**10  # panels at a time: half a megabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +213,9 @@ def _(loss: ReplacedLoss, reach: tuple[float, float], tilt: float, frequency: fl
     centre = ([0.0], [math.log(loss.at_zero)]) if loss.at_zero > 0 else ([], [])
     below, above, alternative_below, _ = (float(side[0]) for side in base.distribution(np.zeros(1)))
     error += 8 * _UNIT / max(loss.at_zero, 1e-300) * (below + alternative_below + above)
-    places = np.concatenate([-place[::-1], centre[0], place])
-    log_masses = np.concatenate([(log_mass + place)[::-1], centre[1], log_mass])
-    return _finished(loss, (places, log_masses, error), (-end, end), [])
+    log_mass = np.concatenate([(log_mass + place)[::-1], centre[1], log_mass])
+    place = np.concatenate([-place[::-1], centre[0], place])
+    return _finished(loss, (place, log_mass, error), (-end, end), [])
 
 
 @masses.register
@@ -278,8 +280,12 @@ def _nodes(density: Density | ReplacedDensity, tilt: float, frequency: float) ->
         return np.empty(0), np.empty(0), 0.0
     edges = _panels(density, tilt, frequency)
     half = 0.5 * np.diff(edges)
-    x = ((edges[:-1] + half)[:, None] + half[:, None] * _POINT).ravel()
-    log_mass = density.log_density(x) + (np.log(half)[:, None] + np.log(_SHARE)).ravel()
+    place, log_mass = np.empty((half.size, _POINT.size)), np.empty((half.size, _POINT.size))
+    for start in range(0, half.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        x = (edges[:-1][part] + half[part])[:, None] + half[part][:, None] * _POINT
+        place[part] = density.loss(x.ravel()).reshape(x.shape)
+        log_mass[part] = density.log_density(x.ravel()).reshape(x.shape) + (np.log(half[part])[:, None] + _LOG_SHARE)
     steep, rise = density.bounds(edges[:-1], edges[1:])
     on_ellipse = half * (_LONG * steep + _STEEPER * ((_LONG + _TALL) * abs(tilt) + _TALL * frequency) * rise)
     on_ellipse += 0.5 * density.bend * (_TALL * half) ** 2
@@ -287,7 +293,8 @@ def _nodes(density: Density | ReplacedDensity, tilt: float, frequency: float) ->
     if density.slope * float(np.max(half)) * _TALL > 0.3:
         raise ComputationFailed("a panel is too long for the loss to be analytic around it")
     error = math.exp(min(_LOG_REST + float(np.max(on_ellipse + on_panel)), 0.0))
-    return density.loss(x), log_mass, error + (64 + 8 * float(np.max(np.abs(edges))) ** 2 * density.bend) * _UNIT
+    error += (64 + 8 * float(np.max(np.abs(edges))) ** 2 * density.bend) * _UNIT
+    return place.ravel(), log_mass.ravel(), error
 
 
 def _finished(

@@ -40,6 +40,7 @@ _LEAST_WEIGHT = 1e-12  # of both neighbours of a cell, for them to say how it is
 _TINY = 1e-280
 _MOST_REMOVALS = 50_000
 _MOST_SCALE = 0.5  # of a law that rounding may take away or add
+_RUN = 2**16  # points at a time: half a megabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +64,9 @@ class _Tilted:
     step: float  # e^h
 
 
-def log_moment(cells: Cells, tilt: float, *, outside: bool = True) -> float:
+def log_moment(cells: Cells, tilt: float) -> float:
     """K(c) = log E[e^(cL)] of the raised law, without what it has at +-inf."""
-    return log_sum(_exponents(cells, tilt, outside=outside)) + tilt * (cells.offset + cells.first * cells.h)
-
-
-def _exponents(cells: Cells, tilt: float, *, outside: bool) -> Array:
-    rise = tilt * cells.h * np.arange(cells.log_atoms.size)
-    terms = [cells.log_left + rise[:-1], cells.log_right + rise[1:], cells.log_atoms + rise]
-    if outside:
-        terms.append(_end_masses(cells) + rise[[0, -1]])
-    return np.concatenate(terms)
+    return _scale(cells, tilt) + tilt * (cells.offset + cells.first * cells.h)
 
 
 def _end_masses(cells: Cells) -> Array:
@@ -88,19 +81,24 @@ def _end_masses(cells: Cells) -> Array:
 
 
 def _scale(cells: Cells, tilt: float) -> float:
-    return log_sum(_exponents(cells, tilt, outside=True))
+    """The logarithm of the tilted mass of the raised law, from some thousand points at a time."""
+    steep, sums = tilt * cells.h, [_end_masses(cells) + tilt * cells.h * np.array([0, cells.log_atoms.size - 1])]
+    for start in range(0, cells.log_atoms.size, _RUN):
+        atoms, left, right = (
+            array[start : start + _RUN] for array in (cells.log_atoms, cells.log_left, cells.log_right)
+        )
+        rise = steep * np.arange(start, start + atoms.size)
+        terms = [left + rise[: left.size], right + (rise[: right.size] + steep), atoms + rise]
+        sums.append(np.array([log_sum(np.concatenate(terms))]))
+    return log_sum(np.concatenate(sums))
 
 
 def _tilted(cells: Cells, tilt: float, log_scale: float) -> _Tilted:
     rise = tilt * cells.h * np.arange(cells.log_atoms.size) - log_scale
+    made = [log_share + rise[: log_share.size] for log_share in (cells.log_left, cells.log_right, cells.log_atoms)]
     with np.errstate(under="ignore"):
-        return _Tilted(
-            np.exp(cells.log_left + rise[:-1]),
-            np.exp(cells.log_right + rise[:-1]),
-            np.exp(cells.log_atoms + rise),
-            math.exp(min(tilt * cells.h, 700.0)),
-            math.exp(cells.h),
-        )
+        left, right, atoms = (np.exp(exponent, out=exponent) for exponent in made)
+    return _Tilted(left, right, atoms, math.exp(min(tilt * cells.h, 700.0)), math.exp(cells.h))
 
 
 def _exponent_error(cells: Cells, tilt: float, log_scale: float) -> float:
@@ -137,13 +135,16 @@ def lowered(cells: Cells, tilt: float, *, widened: bool = False, forward: bool =
         return PointLaw(cells.first, law.atoms, log_scale, error)
     error += 2.0**-48  # of the sums
     mass, gross, a = _convex_polygon(law, cells.h, tilt, forward=forward)
-    sure = np.maximum(mass + (error if widened else -error) * gross, 0.0)
+    sure = gross * (error if widened else -error)
+    sure += mass
     # Doubles below 1e-290 are not accurate relative to themselves: they are dropped, or made so large.
-    sure = np.where((sure < _TINY) & (gross > 0), _TINY if widened else 0.0, sure)
+    sure[(sure < _TINY) & (gross > 0)] = _TINY if widened else 0.0
+    np.maximum(sure, 0.0, out=sure)
     scale = 4 * error * (1 + _largest_ratio(sure, a, cells.h, tilt))
     if not scale < _MOST_SCALE:
         raise ComputationFailed("rounding outweighs the law below this one; the lattice needs another step or tilt")
-    return PointLaw(cells.first, sure * (1 + scale if widened else 1 - scale), log_scale, 0.0)
+    sure *= 1 + scale if widened else 1 - scale
+    return PointLaw(cells.first, sure, log_scale, 0.0)
 
 
 def _largest_ratio(mass: Array, a: Array, h: float, tilt: float) -> float:
@@ -179,10 +180,20 @@ def _needs(law: _Tilted) -> tuple[Array, Array]:
     p theta (1-theta) at both ends would do, but beyond a cliff that is more than delta itself. With weights m at the
     ends p theta (1-theta) m/((1-theta) m_left + theta m_right) does as well; m is the lesser of the cells that meet.
     """
-    p = law.left + law.right
-    m = np.minimum(np.concatenate([[0.0], p]), np.concatenate([p, [0.0]]))
+    needs = np.empty(law.left.size), np.empty(law.left.size)
+    whole = np.zeros(law.left.size + 2)
+    np.add(law.left, law.right, out=whole[1:-1])
+    for start in range(0, law.left.size, _RUN):
+        run = slice(start, start + _RUN)
+        p, m = whole[1:-1][run], np.minimum(whole[:-1][start : start + _RUN + 1], whole[1:][start : start + _RUN + 1])
+        needs[0][run], needs[1][run] = _some_needs(p, law.left[run], law.right[run], m)
+    return needs
+
+
+def _some_needs(p: Array, left: Array, right: Array, m: Array) -> tuple[Array, Array]:
+    """Those of some cells of mass p with these shares, m the weights at their ends."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        theta, rest = (np.where(p > 0, share / p, 0.0) for share in (law.right, law.left))
+        theta, rest = (np.where(p > 0, share / p, 0.0) for share in (right, left))
         at_left, at_right = (np.where(p > 0, weight / p, 0.0) for weight in (m[:-1], m[1:]))
         mean = rest * at_left + theta * at_right
         alone = ~(mean > _LEAST_WEIGHT)
@@ -206,15 +217,15 @@ def _polygon(law: _Tilted, joined: list[int], *, free: bool) -> tuple[Array, Arr
         start, start_mass = _free_start(law, a)
     else:
         a[start], a[start + 1] = left_a
-    up = law.atoms.copy()
-    up[:-1] += law.left
-    up[1:] += law.right * law.grow
+    del left_need, right_need
     mass, gross = np.zeros(size), np.zeros(size)
-    inner = slice(start + 1, stop)
-    after = a[start + 2 : stop + 1] * (law.step / law.grow)
-    before = a[start : stop - 1] * law.grow
-    mass[inner] = up[inner] - ((after - a[inner]) + (before - a[inner] * law.step))
-    gross[inner] = up[inner] + after + before + a[inner] * (1 + law.step)
+    for begin in range(start + 1, stop, _RUN):
+        inner = slice(begin, min(begin + _RUN, stop))
+        up = law.atoms[inner] + law.left[inner] + law.right[begin - 1 : inner.stop - 1] * law.grow
+        after = a[begin + 1 : inner.stop + 1] * (law.step / law.grow)
+        before = a[begin - 1 : inner.stop - 1] * law.grow
+        mass[inner] = up - ((after - a[inner]) + (before - a[inner] * law.step))
+        gross[inner] = up + after + before + a[inner] * (1 + law.step)
     mass[start], mass[stop] = start_mass, stop_mass
     gross[[start, stop]] = mass[[start, stop]]
     if free:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import fft
@@ -17,10 +16,10 @@ from scipy import fft
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.masses import far_left, masses
 from edgeworth.composition.lattice.plan import Goal, Parts, Plan, common_step, planned
-from edgeworth.composition.lattice.rounding import lowered, raised
+from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.lattice.smoothed import Line, SmoothTail, smoothed
 from edgeworth.composition.lattice.tilted_lattice import Tail, convolved
-from edgeworth.composition.lattice.transforms import transform, with_ends
+from edgeworth.composition.lattice.transforms import Transform, transform, with_ends
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import SampledLoss
 
@@ -266,23 +265,39 @@ def _smoothed(plan: Plan, points: int) -> Rung:
         raise ComputationFailed(f"a window of {_length(plan):g} is too long to be smoothed")
     size = 2 * fft.next_fast_len((points + 1) // 2, real=True)
     h = _length(plan) / points
-    counts = [n for _, n in parts]
-    made = [masses(loss, ends, tilt, math.pi / h) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
-    slack = sum(n * (m.slack + 2.0**-50 * m.farthest) for m, n in zip(made, counts, strict=True))
+    made = [_transformed(plan, number, h, size) for number in range(len(parts))]
+    slack = sum(n * one.slack for one, (_, n) in zip(made, parts, strict=True))
     slack += 2.0**-50 * (abs(window[0]) + abs(window[1]))
     kept = goal.least - slack, goal.greatest + slack
-    lows = [transform(m, tilt, h, size, far_left(loss)) for m, (loss, _) in zip(made, parts, strict=True)]
-    highs = []
-    for m, law in zip(made, lows, strict=True):
-        ends = [(m.ends[0], math.exp(-m.ends[0]) * m.below[1]), (m.ends[1], m.above[0])]
-        highs.append(with_ends(law, tilt, h, size, ends))
-    low = smoothed(Line(goal.kind, list(zip(lows, counts, strict=True)), tilt, h, size), kept)
-    high = low
-    if any(one is not other for one, other in zip(lows, highs, strict=True)):
-        high = smoothed(Line(goal.kind, list(zip(highs, counts, strict=True)), tilt, h, size), kept)
-    above = np.array([(n, *m.above, m.ends[1]) for m, (_, n) in zip(made, parts, strict=True)])
-    below = np.array([(n, *m.below, m.ends[0]) for m, (_, n) in zip(made, parts, strict=True)])
+    laws = [(one.low, n) for one, (_, n) in zip(made, parts, strict=True)]
+    low = high = smoothed(Line(goal.kind, laws, tilt, h, size), kept)
+    if any(one.low is not one.high for one in made):
+        laws = [(one.high, n) for one, (_, n) in zip(made, parts, strict=True)]
+        high = smoothed(Line(goal.kind, laws, tilt, h, size), kept)
+    above = np.array([(n, *one.above) for one, (_, n) in zip(made, parts, strict=True)])
+    below = np.array([(n, *one.below) for one, (_, n) in zip(made, parts, strict=True)])
     return Rung(plan, high, low, slack, above, below)
+
+
+class _Transformed(NamedTuple):
+    """The transforms of a step without and with what lies outside its range, and the rows of a rung about that."""
+
+    low: Transform
+    high: Transform
+    slack: float
+    above: tuple[float, ...]
+    below: tuple[float, ...]
+
+
+def _transformed(plan: Plan, number: int, h: float, size: int) -> _Transformed:
+    """The masses of a step are not kept: millions of them may be."""
+    loss = plan.parts[number][0]
+    made = masses(loss, plan.reach[number], plan.tilt, math.pi / h)
+    slack = made.slack + 2.0**-50 * made.farthest
+    low = transform(made, plan.tilt, h, size, far_left(loss))
+    ends = [(made.ends[0], math.exp(-made.ends[0]) * made.below[1]), (made.ends[1], made.above[0])]
+    high = with_ends(low, plan.tilt, h, size, ends)
+    return _Transformed(low, high, slack, (*made.above, made.ends[1]), (*made.below, made.ends[0]))
 
 
 def _aligned(plan: Plan, h: float) -> float:
@@ -309,16 +324,35 @@ def _built(plan: Plan, h: float) -> Rung:
     parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
     if max(ends[1] - ends[0] for ends in plan.reach) > 1.5 * MOST_POINTS * h:
         raise ComputationFailed(f"a step of {h:g} makes too many cells")
-    made = [cells(loss, h, ends) for (loss, _), ends in zip(parts, plan.reach, strict=True)]
-    offset = math.fsum(n * c.offset for c, (_, n) in zip(made, parts, strict=True))
-    slack = sum(n * c.slack for c, (_, n) in zip(made, parts, strict=True))
+    made = [_enclosed(plan, number, h) for number in range(len(parts))]
+    offset = math.fsum(n * one.offset for one, (_, n) in zip(made, parts, strict=True))
+    slack = sum(n * one.slack for one, (_, n) in zip(made, parts, strict=True))
     slack += 2.0**-50 * (abs(window[0]) + abs(window[1]) + abs(offset))
-    tails = []
-    for law in (raised, partial(lowered, widened=goal.kind == "overlap", forward=goal.kind == "delta")):
-        laws = [(law(c, tilt), n) for c, (_, n) in zip(made, parts, strict=True)]
-        tails.append(
-            convolved(laws, tilt, h, offset, window).tail(goal.kind, goal.least - slack, goal.greatest + slack)
+    high, low = (
+        convolved([(one.laws[side], n) for one, (_, n) in zip(made, parts, strict=True)], tilt, h, offset, window).tail(
+            goal.kind, goal.least - slack, goal.greatest + slack
         )
-    above = np.array([(n, *c.above, c.offset + c.last * h) for c, (_, n) in zip(made, parts, strict=True)])
-    below = np.array([(n, *c.below, c.offset + c.first * h) for c, (_, n) in zip(made, parts, strict=True)])
-    return Rung(plan, tails[0], tails[1], slack, above, below)
+        for side in (0, 1)
+    )
+    above = np.array([(n, *one.above) for one, (_, n) in zip(made, parts, strict=True)])
+    below = np.array([(n, *one.below) for one, (_, n) in zip(made, parts, strict=True)])
+    return Rung(plan, high, low, slack, above, below)
+
+
+class _Enclosed(NamedTuple):
+    """The raised and the lowered law of a step, where its points are, and the rows of a rung about its outside."""
+
+    laws: tuple[PointLaw, PointLaw]
+    offset: float
+    slack: float
+    above: tuple[float, ...]
+    below: tuple[float, ...]
+
+
+def _enclosed(plan: Plan, number: int, h: float) -> _Enclosed:
+    """The cells of a step are not kept, only its two laws."""
+    kind, tilt = plan.goal.kind, plan.tilt
+    made = cells(plan.parts[number][0], h, plan.reach[number])
+    laws = raised(made, tilt), lowered(made, tilt, widened=kind == "overlap", forward=kind == "delta")
+    above, below = (*made.above, made.offset + made.last * h), (*made.below, made.offset + made.first * h)
+    return _Enclosed(laws, made.offset, made.slack, above, below)

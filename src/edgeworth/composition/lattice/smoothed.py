@@ -40,6 +40,7 @@ _REACH = 7.5  # standard deviations of the noise's own transform: the line ends 
 _STRIDE = 3  # points between those whose chord bounds the curve outside it
 _SHIFTS = tuple(0.03 * 1.7**k for k in range(16))  # tilts tried for the aliases, in units of 10/period
 _LARGEST = 700.0
+_RUN = 2**15  # frequencies at a time: half a megabyte
 #: up to which tilt to the right (1) and to the left (-1) Chernoff's inequality bounds a reading; None, any
 _POLES: dict[Kind, dict[int, float | None]] = {
     "delta": {1: None, -1: 1.0},
@@ -129,9 +130,19 @@ class Line:
         return logs + 0.5 * self.variance * self.tilt * (self.tilt - 1)
 
     @property
-    def frequency(self) -> Array:
-        """From 0 on."""
-        return np.asarray((2 * math.pi / self.period) * np.arange(self.size // 2 + 1))
+    def runs(self) -> list[slice]:
+        """The numbers of the frequencies, some at a time."""
+        count = self.size // 2 + 1
+        return [slice(start, min(start + _RUN, count)) for start in range(0, count, _RUN)]
+
+    def frequency(self, run: slice) -> Array:
+        """Those of some numbers; that of 0 is 0."""
+        return np.asarray((2 * math.pi / self.period) * np.arange(run.start, run.stop))
+
+    def kernel(self, run: slice) -> Spectrum:
+        """1/(s(s-1)) at some frequencies, with the sign of the reading."""
+        s = self.tilt - 1j * self.frequency(run)
+        return np.asarray((-1.0 if self.kind == "overlap" else 1.0) / (s * (s - 1)))
 
     def log_moment(self, b: float) -> float:
         """At least log M_v(b)."""
@@ -168,7 +179,7 @@ def smoothed(line: Line, kept: tuple[float, float]) -> SmoothTail:
     window = Window(h, 0.0, low, min(math.ceil(kept[1] / h) + 2 * _STRIDE + 3 - low, line.size))
     t = np.asarray(h * np.arange(low, low + window.size, dtype=np.float64))
     (main, blur), (density, density_blur) = _sums(line, window)
-    end = float(line.frequency[-2])
+    end = (line.size // 2 - 1) * 2 * math.pi / line.period
     cut = math.exp(-0.5 * v * end**2) / (math.pi * v * end)
     aliases = _aliases(line, t)
     certain = 1e-13 + 4 * sum(n * (step.error + 16 * UNIT) for step, n in line.steps)
@@ -184,36 +195,51 @@ def smoothed(line: Line, kept: tuple[float, float]) -> SmoothTail:
 
 
 def _sums(line: Line, window: Window) -> list[tuple[Array, float]]:
-    """The sums along the line for the reading and for the density, at the points of the window, and their errors."""
-    frequency, size = line.frequency, line.size
-    s = line.tilt - 1j * frequency
-    kernel = (-1.0 if line.kind == "overlap" else 1.0) / (s * (s - 1))
-    noise = np.exp(-0.5 * line.variance * (frequency * frequency + (2 * line.tilt - 1) * 1j * frequency))
-    spectrum, doubt = _power(line.steps)
-    spectrum *= noise
+    """The sums along the line for the reading and for the density, at the points of the window, and their errors.
+
+    Frequencies are taken some thousand at a time: nothing but the spectrum is as long as the line.
+    """
+    spectrum, doubts = _spectrum(line)
+    density = _row(line, window, spectrum, float(doubts[0]))
+    for run in line.runs:
+        spectrum[run] *= line.kernel(run)
+    return [_row(line, window, spectrum, float(doubts[1])), density]
+
+
+def _spectrum(line: Line) -> tuple[Spectrum, Array]:
+    """M_v along the line, over its scale, and the sums of the bounds of its errors, without and with the kernel."""
+    spectrum, doubts = np.empty(line.size // 2 + 1, dtype=complex), np.zeros(2)
+    for run in line.runs:
+        frequency = line.frequency(run)
+        noise = np.exp(-0.5 * line.variance * (frequency * frequency + (2 * line.tilt - 1) * 1j * frequency))
+        spectrum[run], doubt = _power(line.steps, run)
+        spectrum[run] *= noise
+        doubt *= np.abs(noise)
+        doubts += float(np.sum(doubt)), float(np.sum(doubt * np.abs(line.kernel(run))))
     spectrum[-1] = 0.0
-    doubt *= np.abs(noise)
-    base = sum(n * step.first for step, n in line.steps)
-    rows = []
-    for factor in (np.ones(1), kernel):
-        spectrum *= factor
-        doubt *= np.abs(factor)
-        row = np.roll(fft.irfft(spectrum, size), -((window.first - base) % size))[: window.size] / line.h
-        error = float(np.sum(np.abs(spectrum))) * FFT_CONSTANT * math.log2(size) * UNIT + float(np.sum(doubt))
-        rows.append((row, 2 * error / line.period))
-    return rows[::-1]
+    return spectrum, doubts
 
 
-def _power(steps: list[tuple[Transform, int]]) -> tuple[Spectrum, Array]:
-    """The product of the transforms to their powers, and a bound of its error at every frequency."""
-    log_sum = np.zeros(steps[0][0].values.size, dtype=complex)
+def _row(line: Line, window: Window, spectrum: Spectrum, doubt: float) -> tuple[Array, float]:
+    """The sum along the line at the points of the window, and its error."""
+    first = (window.first - sum(n * step.first for step, n in line.steps)) % line.size
+    circle = fft.irfft(spectrum, line.size)
+    row = np.concatenate([circle[first : first + window.size], circle[: max(first + window.size - line.size, 0)]])
+    size = math.fsum(float(np.sum(np.abs(spectrum[run]))) for run in line.runs)
+    error = size * FFT_CONSTANT * math.log2(line.size) * UNIT + doubt
+    return row / line.h, 2 * error / line.period
+
+
+def _power(steps: list[tuple[Transform, int]], run: slice) -> tuple[Spectrum, Array]:
+    """The product of the transforms to their powers, and a bound of its error, at some of the frequencies."""
+    log_sum = np.zeros(run.stop - run.start, dtype=complex)
     log_most = np.zeros(log_sum.size)
     count = 0
     for step, n in steps:
+        values = step.values[run]
         with np.errstate(divide="ignore"):
-            logarithm = np.log(step.values)
-        log_sum += n * logarithm
-        log_most += n * np.log(np.abs(step.values) + step.error)
+            log_sum += n * np.log(values)
+        log_most += n * np.log(np.abs(values) + step.error)
         count += n
     size = np.where(np.isfinite(log_sum), np.exp(np.minimum(log_sum.real, 1.0)), 0.0)
     most = np.exp(log_most)

@@ -42,6 +42,7 @@ _MOST_BLOCKS = 2**12
 _TINY = 1e-250  # more than the masses can have that are too small to be accurate relative to themselves
 _MOST_NATS = 600.0  # by which masses that were raised for rounding may have grown
 _SMALL = 2**12  # windows that are kept whole
+_RUN = 2**14  # points at a time, of a recursion
 _SHIFTS = tuple(0.03 * 1.7**k for k in range(16))  # tilts tried for what is outside, in units of 10/width
 
 
@@ -94,21 +95,29 @@ class TiltedSum:
         return Tail(kind, window, self.tilt, self.log_scale, *arrays, blur, error)
 
 
-def _filtered(inward: list[float], back: list[float], values: Array) -> Array:
-    """The linear recursion of these coefficients along the values."""
-    from scipy.signal import lfilter  # noqa: PLC0415 - it brings all of scipy.stats, and few readings need it
+def _running(values: Array, decay: float) -> Array:
+    """y_k = v_k + decay y_(k-1): a triangular system with one band, solved some thousand rows at a time."""
+    from scipy.linalg.lapack import dtbtrs  # noqa: PLC0415 - few readings need it
 
-    return np.asarray(lfilter(inward, back, values))
+    made = np.array(values)
+    band = np.empty((2, min(_RUN, made.size)), order="F")
+    band[0], band[1] = 1.0, -decay
+    for start in range(0, made.size, _RUN):
+        part = made[start : start + _RUN]
+        if start > 0:
+            part[0] += decay * made[start - 1]
+        part[:] = dtbtrs(band[:, : part.size], part[:, None], uplo="L", diag="U")[0][:, 0]
+    return made
 
 
 def _suffix(mass: Array, decay: float) -> Array:
     """s_k = sum over j > k of w_j decay^(j-k)."""
-    return _filtered([0.0, decay], [1.0, -decay], mass[::-1])[::-1]
+    return np.append(decay * _running(mass[::-1], decay)[-2::-1], 0.0)
 
 
 def _prefix(mass: Array, decay: float) -> Array:
     """r_k = sum over j < k of w_j decay^(k-j)."""
-    return _filtered([0.0, decay], [1.0, -decay], mass)
+    return np.append(0.0, decay * _running(mass, decay)[:-1])
 
 
 def _distances(size: int, h: float, decay: float) -> Array:
@@ -120,7 +129,7 @@ def _distances(size: int, h: float, decay: float) -> Array:
 def _delta(mass: Array, c: float, h: float) -> tuple[Array, Array, None, list[Array]]:
     """d_k = (e^h - 1) s_k + e^(-(c-1)h) d_(k+1); beside it s_k, for P[T > t_k]."""
     above = _suffix(mass, math.exp(-c * h))
-    main = _filtered([math.expm1(h)], [1.0, -math.exp(-(c - 1) * h)], above[::-1])[::-1]
+    main = math.expm1(h) * _running(above[::-1], math.exp(-(c - 1) * h))[::-1]
     i = _distances(mass.size, h, c - 1)
     return main, above, None, [np.exp(-(c - 1) * i) * -np.expm1(-i), np.exp(-c * i)]
 
@@ -128,7 +137,7 @@ def _delta(mass: Array, c: float, h: float) -> tuple[Array, Array, None, list[Ar
 def _reverse(mass: Array, c: float, h: float) -> tuple[Array, Array, None, list[Array]]:
     """d_k = (1 - e^-h) r_k + e^((c-1)h) d_(k-1); beside it r_k, for P[T < t_k]."""
     below = _prefix(mass, math.exp(c * h))
-    main = _filtered([-math.expm1(-h)], [1.0, -math.exp((c - 1) * h)], below)
+    main = -math.expm1(-h) * _running(below, math.exp((c - 1) * h))
     i = _distances(mass.size, h, -c)
     return main, below, None, [np.exp(c * i) * -np.expm1(-i), np.exp(c * i)]
 
@@ -136,7 +145,7 @@ def _reverse(mass: Array, c: float, h: float) -> tuple[Array, Array, None, list[
 def _overlap(mass: Array, c: float, h: float) -> tuple[Array, Array, Array, list[Array]]:
     """d_k = q_k + s_k with q_k the sum over j <= k of w_j e^(-(1-c)(k-j)h), for Q[T <= t_k]; beside it s_k, and q_k."""
     above = _suffix(mass, math.exp(-c * h))
-    below = mass + _prefix(mass, math.exp(-(1 - c) * h))
+    below = _running(mass, math.exp(-(1 - c) * h))
     left = np.exp(-(1 - c) * (_distances(mass.size, h, 1 - c) - h))
     right = np.exp(-c * (_distances(mass.size, h, c) - h))
     return above + below, above, below, [np.concatenate([left, right]), right, left]
@@ -230,9 +239,14 @@ def convolved(
     noise, steps = 0.0, 0
     for law, n in laws:
         transform = fft.rfft(_folded(law.mass, size), size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            power = np.exp(n * np.log(transform)) if n > 1 else transform
-        spectrum *= np.where(transform == 0, 0.0, power)
+        if n > 1:
+            nothing = transform == 0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.log(transform, out=transform)
+                transform *= n
+                np.exp(transform, out=transform)
+            transform[nothing] = 0.0
+        spectrum *= transform
         noise += n * float(np.linalg.norm(law.mass))
         steps += n
     circular = fft.irfft(spectrum, size)

@@ -17,6 +17,8 @@ from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.log_sums import log_sum
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from edgeworth.composition.lattice.masses import Masses
@@ -30,6 +32,7 @@ UNIT = 2.0**-53
 FFT_CONSTANT = 8.0  # of the bound C u log2(N) of one transform, in the largest error over the sum of the masses
 _TAYLOR_REST = 1e-17
 _MOST_BLOCKS = 2**12
+_RUN = 2**16  # masses at a time: half a megabyte
 _TAIL_ERROR = 1e-11  # relative, of the masses outside the ranges
 
 
@@ -53,36 +56,81 @@ class Transform:
 def transform(law: Masses, tilt: float, h: float, size: int, lost: float = -math.inf) -> Transform:
     """By a Taylor series around the nearest point: a Fourier transform of every local moment.
 
-    `lost` is the logarithm of a P-mass at the left end that the masses leave out.
+    `lost` is the logarithm of a P-mass at the left end that the masses leave out. The arrays of the law are used up:
+    there may be millions of masses.
     """
-    exponent = law.log_mass + tilt * law.place
-    log_scale = log_sum(exponent)
-    weight = np.exp(exponent - log_scale)
-    number = np.rint(law.place / h)
-    rest = (law.place - number * h) / h
+    blocks, both, count = _blocks(law), (_log_moment(law, 0.0), _log_moment(law, 1.0)), law.place.size
+    weight, log_scale, deep = _weights(law, tilt)
+    rest, starts, number = _nearest(law.place, h)
     first = int(number[0])
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
-    place = (number[starts] - first).astype(np.int64) % size
+    place = (number.astype(np.int64) - first) % size
+    del number
     angle = (2 * math.pi / size) * np.arange(size // 2 + 1)
-    farthest = math.pi * float(np.max(np.abs(rest)))
+    farthest = math.pi * max(abs(float(np.min(rest))), float(np.max(rest)))
     values, factor = np.zeros(angle.size, dtype=complex), np.ones(angle.size)
     order, remainder = 0, 1.0
     while remainder > _TAYLOR_REST:  # the term (-i theta y)^order/order!
-        term = fft.rfft(np.bincount(place, np.add.reduceat(weight, starts), minlength=size))
+        term = fft.rfft(np.bincount(place, np.add.reduceat(weight, starts), minlength=size), overwrite_x=True)
         term *= factor
         term *= (1, -1j, -1, 1j)[order % 4]
         values += term
         order += 1
         remainder *= farthest / order
         weight *= rest
-        factor *= angle / order
-    charge(0.2 * order * size + law.place.size)
-    longest = int(np.max(np.diff(np.append(starts, law.place.size))))
+        factor *= angle
+        factor /= order
+    charge(0.2 * order * size + count)
+    longest = int(np.max(np.diff(np.append(starts, count))))
     rounding = FFT_CONSTANT * math.log2(size) * math.exp(farthest) + longest + 4 * order + 8 * abs(log_scale)
-    rounding += 8 * float(np.max(np.abs(exponent[weight > 0]), initial=0.0)) + 64
-    error = law.error + 2 * remainder + UNIT * rounding + math.exp(min(lost + tilt * law.ends[0] - log_scale, 0.0))
-    both = log_sum(law.log_mass), log_sum(law.log_mass + law.place)
-    return Transform(values, first, log_scale, error, both, _blocks(law))
+    error = law.error + 2 * remainder + UNIT * (rounding + 8 * deep + 64)
+    error += math.exp(min(lost + tilt * law.ends[0] - log_scale, 0.0))
+    return Transform(values, first, log_scale, error, both, blocks)
+
+
+def _runs(size: int, length: int = _RUN) -> Iterator[slice]:
+    """All indices, so many at a time."""
+    return (slice(start, min(start + length, size)) for start in range(0, size, length))
+
+
+def _weights(law: Masses, tilt: float) -> tuple[Array, float, float]:
+    """The tilted masses over their sum, in place of their logarithms; the logarithm of the sum.
+
+    And the mean of the sizes of the terms of the exponents.
+    """
+    weight, runs = law.log_mass, list(_runs(law.place.size))
+    top = max(float(np.max(weight[run] + tilt * law.place[run])) for run in runs)
+    sums, deep = [], []
+    for run in runs:
+        rise = tilt * law.place[run]
+        terms = np.abs(weight[run]) + np.abs(rise)
+        with np.errstate(under="ignore"):
+            weight[run] = np.exp(weight[run] + rise - top)
+            deep.append(float(weight[run] @ terms))
+        sums.append(float(np.sum(weight[run])))
+    whole = math.fsum(sums)
+    weight /= whole
+    return weight, top + math.log(whole), math.fsum(deep) / whole
+
+
+def _nearest(place: Array, h: float) -> tuple[Array, NDArray[np.intp], Array]:
+    """How far places are from the nearest point, in steps, in place of them; where those of another point begin.
+
+    And the numbers of the points.
+    """
+    starts, numbers, before = [], [], math.nan
+    for run in _runs(place.size):
+        number = np.rint(place[run] / h)
+        place[run] = (place[run] - number * h) / h
+        begins = np.flatnonzero(np.diff(number, prepend=before) != 0)
+        starts.append(run.start + begins)
+        numbers.append(number[begins])
+        before = float(number[-1])
+    return place, np.concatenate(starts), np.concatenate(numbers)
+
+
+def _log_moment(law: Masses, s: float) -> float:
+    """The logarithm of E_P[e^(sL)]."""
+    return log_sum(np.array([log_sum(s * law.place[run] + law.log_mass[run]) for run in _runs(law.place.size)]))
 
 
 def _blocks(law: Masses) -> tuple[Array, Array]:
@@ -91,18 +139,25 @@ def _blocks(law: Masses) -> tuple[Array, Array]:
     e^(sL) is convex, so its mean is no less than before.
     """
     length = max(1, law.place.size // _MOST_BLOCKS)
-    starts = np.arange(0, law.place.size, length)
-    last = np.minimum(starts + length - 1, law.place.size - 1)
-    top = np.maximum.reduceat(law.log_mass, starts)
+    some = max(1, _RUN // length) * length  # of whole blocks
+    made = [_ends_of_blocks(law.place[run], law.log_mass[run], length) for run in _runs(law.place.size, some)]
+    low, high, left, right = (np.concatenate(column) for column in zip(*made, strict=True))
+    return np.concatenate([low, high]), np.concatenate([left, right])
+
+
+def _ends_of_blocks(place: Array, log_mass: Array, length: int) -> tuple[Array, Array, Array, Array]:
+    """First and last place of each block, and the logarithms of the masses there."""
+    starts = np.arange(0, place.size, length)
+    last = np.minimum(starts + length - 1, place.size - 1)
+    top = np.maximum.reduceat(log_mass, starts)
     counts = last - starts + 1
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        mass = np.exp(law.log_mass - np.repeat(top, counts))
-        low, high = law.place[starts], law.place[last]
-        along = (law.place - np.repeat(low, counts)) / np.repeat(np.where(high > low, high - low, 1.0), counts)
+        mass = np.exp(log_mass - np.repeat(top, counts))
+        low, high = place[starts], place[last]
+        along = (place - np.repeat(low, counts)) / np.repeat(np.where(high > low, high - low, 1.0), counts)
         right = np.add.reduceat(mass * along, starts)
         left = np.add.reduceat(mass * (1 - along), starts)
-        log_mass = np.concatenate([np.log(left) + top, np.log(right) + top])
-    return np.concatenate([low, high]), log_mass
+        return low, high, np.log(left) + top, np.log(right) + top
 
 
 def with_ends(made: Transform, tilt: float, h: float, size: int, atoms: list[tuple[float, float]]) -> Transform:
