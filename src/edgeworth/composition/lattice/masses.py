@@ -304,6 +304,8 @@ def _finished(
     atoms: list[tuple[float, float]],
 ) -> Masses:
     place, log_mass, error = nodes
+    if not place.size + len(atoms):
+        raise ComputationFailed("no mass that doubles can hold lies in the range of a step")
     for at, log_weight in atoms:
         left = place.size == 0 or at <= place[0]
         place = np.concatenate([[at], place] if left else [place, [at]])

@@ -41,6 +41,7 @@ _TINY = 1e-280
 _MOST_REMOVALS = 50_000
 _MOST_SCALE = 0.5  # of a law that rounding may take away or add
 _RUN = 2**16  # points at a time: half a megabyte
+_STEEPEST = 300.0  # nats that a tilt may add from one point to the next for the law below
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class _Tilted:
     left: Array
     right: Array
     atoms: Array
-    grow: float  # e^(ch), from one point to the next
+    grow: float  # e^(ch), from one point to the next, or the most that laws of cells may have
     step: float  # e^h
 
 
@@ -98,7 +99,8 @@ def _tilted(cells: Cells, tilt: float, log_scale: float) -> _Tilted:
     made = [log_share + rise[: log_share.size] for log_share in (cells.log_left, cells.log_right, cells.log_atoms)]
     with np.errstate(under="ignore"):
         left, right, atoms = (np.exp(exponent, out=exponent) for exponent in made)
-    return _Tilted(left, right, atoms, math.exp(min(tilt * cells.h, 700.0)), math.exp(cells.h))
+    steep = max(min(tilt * cells.h, _STEEPEST), -_STEEPEST)
+    return _Tilted(left, right, atoms, math.exp(steep), math.exp(cells.h))
 
 
 def _exponent_error(cells: Cells, tilt: float, log_scale: float) -> float:
@@ -110,12 +112,12 @@ def _exponent_error(cells: Cells, tilt: float, log_scale: float) -> float:
 def raised(cells: Cells, tilt: float) -> PointLaw:
     """Each cell's mass on its ends; what lies outside on the end points as far as that keeps the order."""
     log_scale = _scale(cells, tilt)
-    law = _tilted(cells, tilt, log_scale)
-    mass = law.atoms
-    mass[:-1] += law.left
-    mass[1:] += law.right * law.grow
-    rise = tilt * cells.h * np.array([0, mass.size - 1]) - log_scale
-    mass[[0, -1]] += np.exp(_end_masses(cells) + rise)
+    rise = tilt * cells.h * np.arange(cells.log_atoms.size) - log_scale
+    with np.errstate(under="ignore"):
+        mass = np.exp(cells.log_atoms + rise)
+        mass[:-1] += np.exp(cells.log_left + rise[:-1])
+        mass[1:] += np.exp(cells.log_right + rise[1:])
+        mass[[0, -1]] += np.exp(_end_masses(cells) + rise[[0, -1]])
     error = cells.error + cells.tail_error + _exponent_error(cells, tilt, log_scale)
     return PointLaw(cells.first, mass, log_scale + tilt * (cells.offset + cells.first * cells.h), error)
 
@@ -133,6 +135,8 @@ def lowered(cells: Cells, tilt: float, *, widened: bool = False, forward: bool =
     log_scale += tilt * (cells.offset + cells.first * cells.h)
     if not (law.left.any() or law.right.any()):
         return PointLaw(cells.first, law.atoms, log_scale, error)
+    if abs(tilt) * cells.h > _STEEPEST:
+        raise ComputationFailed(f"a step of {cells.h:g} is too long for a tilt of {tilt:g}; the lattice needs another")
     error += 2.0**-48  # of the sums
     mass, gross, a = _convex_polygon(law, cells.h, tilt, forward=forward)
     sure = gross * (error if widened else -error)

@@ -191,7 +191,9 @@ def smoothed(line: Line, kept: tuple[float, float]) -> SmoothTail:
     exponent = line.scale + (1 - c) * t
     rounding = 16 * UNIT * (np.abs(exponent) + sum(n * abs(step.log_scale) for step, n in line.steps) + 8)
     log_low = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf) + exponent - rounding
-    return SmoothTail(line.kind, window, log_low, np.log(np.maximum(upper, 1e-300)) + exponent + rounding)
+    log_high = np.log(np.maximum(upper, 1e-300)) + exponent + rounding
+    most = {"delta": np.zeros(t.size), "reverse": t, "overlap": np.minimum(t, 0.0)}[line.kind]  # for any law
+    return SmoothTail(line.kind, window, log_low, np.minimum(log_high, most + 1e-9))
 
 
 def _sums(line: Line, window: Window) -> list[tuple[Array, float]]:

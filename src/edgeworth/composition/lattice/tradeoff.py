@@ -19,7 +19,7 @@ import numpy as np
 
 from edgeworth.composition.lattice.ladder import ROUNDING, Ladder, keep
 from edgeworth.composition.lattice.smoothed import SmoothTail
-from edgeworth.errors import Unsupported
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
@@ -45,6 +45,12 @@ class Polygon(NamedTuple):
     value: Array
     slope_low: Array
     slope_high: Array
+
+    def slope(self, z: float) -> float:
+        """About the slope at z: the mean of its ends, one of them where the other is not known, or 0."""
+        at = min(int(np.searchsorted(self.z, z)), self.z.size - 1)
+        known = [float(end[at]) for end in (self.slope_low, self.slope_high) if math.isfinite(end[at])]
+        return sum(known) / max(len(known), 1)
 
     def maximum(self, rest: float) -> tuple[float, float] | None:
         """Where the function is greatest, roughly, and at least its maximum; None where that is not on this rung."""
@@ -88,8 +94,7 @@ class LatticeTests:
         """Whether the test at the middle of the law has a larger type I error, roughly."""
         middle = self.ladder.middle * (1 if direction == "forward" else -1)
         made = self._polygon(direction, "overlap", 0, None)
-        at = min(int(np.searchsorted(made.z, math.exp(middle))), made.z.size - 1)
-        return 0.5 * float(made.slope_low[at] + made.slope_high[at]) > alpha
+        return made.slope(math.exp(middle)) > alpha
 
     def _enclosed(self, direction: Direction, kind: Kind, alpha: float) -> tuple[float, float, float]:
         number = self._rung_of_test(direction, kind, alpha)
@@ -118,10 +123,8 @@ class LatticeTests:
             """The slope of the polygon at the start of the rung: positive left of the maximum in e^t."""
             made = self._polygon(direction, kind, number, None)
             start = self.ladder.threshold(number) * (1 if direction == "forward" else -1)
-            at = min(int(np.searchsorted(made.z, math.exp(start))), made.z.size - 1)
-            middle = 0.5 * float(made.slope_low[at] + made.slope_high[at])
-            middle -= _rest(self.ladder.rung(kind, number, None), direction, alpha)[0]
-            return middle if direction == "forward" else -middle
+            found = made.slope(math.exp(start)) - _rest(self.ladder.rung(kind, number, None), direction, alpha)[0]
+            return found if direction == "forward" else -found
 
         least, greatest = (self.ladder.number(end) for end in (-_LARGEST_LOSS, _LARGEST_LOSS))
         places = self.ladder.moments.between(direction, alpha)
@@ -166,11 +169,11 @@ def polygon(rung: Rung, direction: Direction) -> Polygon:
     slopes are the tails P[T > t] and -P[T <= t], Q[T < t] and -Q[T >= t].
     """
     low, kind, forward = rung.low, rung.goal.kind, direction == "forward"
+    if np.max(np.abs(low.points)) > _LARGEST_EXPONENT:
+        raise ComputationFailed("a slope of f, e^loss, leaves the range of doubles; use another method")
     if isinstance(low, SmoothTail):
         return _bounded(*low.concave(backward=not forward))
     index = np.arange(1, low.window.size - 1, dtype=np.int64)
-    if np.max(np.abs(low.points)) > _LARGEST_EXPONENT:
-        raise Unsupported("a slope of f, e^loss, leaves the range of doubles")
     value = low.at_points(index)
     z = np.exp(low.points[index])
     z = z if forward else 1 / z
