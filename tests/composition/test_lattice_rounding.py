@@ -11,6 +11,7 @@ import edgeworth as ew
 from edgeworth.composition import closed_form
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import _remove_reflex, lowered, raised
+from edgeworth.composition.lattice.work import done
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
 
@@ -93,7 +94,9 @@ def test_leaving_points_out_keeps_mass_and_mean(masses, tilt, h):
     grow = np.exp(-tilt * h * np.arange(mass.size))
     x = np.exp(h * np.arange(mass.size))
     tilted, before = mass / grow, (np.sum(mass), np.sum(mass * x), np.sum(np.abs(mass) * x))
-    side = _remove_reflex(tilted, np.abs(tilted), h, tilt)
+    held = np.count_nonzero(tilted)
+    side, removed = _remove_reflex(tilted, np.abs(tilted), h, tilt, 1000)
+    assert np.count_nonzero(tilted) <= held - removed
     after = tilted * grow
     assert np.sum(after) == pytest.approx(before[0], abs=1e-11 * before[2])
     assert np.sum(after * x) == pytest.approx(before[1], abs=1e-11 * before[2])
@@ -119,3 +122,13 @@ def test_a_law_that_rounding_outweighs_is_refused():
     message = "rounding outweighs the law below this one; the lattice needs another step or tilt"
     with pytest.raises(ComputationFailed, match=f"^{message}$"):
         lowered(made, 23.79865957390592, forward=True)
+
+
+def test_points_are_left_out_up_to_a_number_and_counted_as_work():
+    bumps = np.tile([1.0, -0.5], 500)[:-1]
+    assert _remove_reflex(bumps.copy(), np.abs(bumps), 1e-3, 0.0, 499) == (None, 499)
+    before = done()
+    with pytest.raises(ComputationFailed) as error:
+        _remove_reflex(bumps, np.abs(bumps), 1e-3, 0.0, 498)
+    assert str(error.value) == "no polygon below this law was found; the lattice needs a smaller step"
+    assert done() - before == 40 * 498

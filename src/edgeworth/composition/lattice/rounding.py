@@ -38,7 +38,8 @@ __all__ = ["PointLaw", "log_moment", "lowered", "raised"]
 
 _LEAST_WEIGHT = 1e-12  # of both neighbours of a cell, for them to say how it is shared
 _TINY = 1e-280
-_MOST_REMOVALS = 50_000
+_MOST_REMOVALS = 20_000  # of points of one law; those that have a law below have lost some thousand at the most
+_REMOVAL = 40.0  # units of work: some microseconds
 _MOST_SCALE = 0.5  # of a law that rounding may take away or add
 _RUN = 2**16  # points at a time: half a megabyte
 _STEEPEST = 300.0  # nats that a tilt may add from one point to the next for the law below
@@ -168,14 +169,15 @@ def _largest_ratio(mass: Array, a: Array, h: float, tilt: float) -> float:
 
 def _convex_polygon(law: _Tilted, h: float, tilt: float, *, forward: bool) -> tuple[Array, Array, Array]:
     """Masses >= 0: where leaving out points reaches an end, more of the first or last cells are joined there."""
-    joined = [0, 0]
+    joined, left = [0, 0], _MOST_REMOVALS
     while True:
-        charge(3 * law.atoms.size + 10 * sum(joined))
         mass, gross, a = _polygon(law, joined, free=forward and joined[0] == 0)
-        side = _remove_reflex(mass, gross, h, tilt)
+        side, removed = _remove_reflex(mass, gross, h, tilt, left)
+        charge(3 * law.atoms.size + 10 * sum(joined) + _REMOVAL * removed)
         if side is None:
             return mass, gross, a
         joined[side] = 2 * joined[side] + 1
+        left -= removed
 
 
 def _needs(law: _Tilted) -> tuple[Array, Array]:
@@ -278,28 +280,30 @@ def _stop(law: _Tilted, need: Array, joined: int) -> tuple[int, float, tuple[flo
     return j, above, (r / law.grow + float(law.right[j - 1]), r / law.step)
 
 
-def _remove_reflex(mass: Array, gross: Array, h: float, tilt: float) -> int | None:
+def _remove_reflex(mass: Array, gross: Array, h: float, tilt: float, most: int) -> tuple[int | None, int]:
     """Leave out points of negative mass, which their neighbours share so that mass and mean of X are kept.
 
     The polygon is above the chord of the neighbours at such a point: replaced by the chord, it is lower. Returns the
-    end (0 left, 1 right) that would have to go, or None when all masses are >= 0.
+    end (0 left, 1 right) that would have to go, or None when all masses are >= 0; and how many points were left out.
     """
     todo = [int(k) for k in np.flatnonzero(mass < 0)]
     if not todo:
-        return None
+        return None, 0
     (held,) = np.nonzero(mass)
     place = np.zeros(mass.size, dtype=np.int64)
     place[held] = np.arange(held.size)
     before, after = np.arange(-1, held.size - 1), np.arange(1, held.size + 1)
-    for _ in range(_MOST_REMOVALS):
-        if not todo:
-            return None
+    removed = 0
+    while todo:
         k = todo.pop()
         if not mass[k] < 0:
             continue
         i = int(place[k])
         if before[i] < 0 or after[i] >= held.size:
-            return 0 if before[i] < 0 else 1
+            return (0 if before[i] < 0 else 1), removed
+        if removed == most:
+            charge(_REMOVAL * removed)
+            raise ComputationFailed("no polygon below this law was found; the lattice needs a smaller step")
         left, right = int(held[before[i]]), int(held[after[i]])
         to_right = math.expm1((k - left) * h) / math.expm1((right - left) * h)
         for neighbour, share in ((left, 1 - to_right), (right, to_right)):
@@ -310,4 +314,5 @@ def _remove_reflex(mass: Array, gross: Array, h: float, tilt: float) -> int | No
                 todo.append(neighbour)
         mass[k], gross[k] = 0.0, 0.0
         after[before[i]], before[after[i]] = after[i], before[i]
-    raise ComputationFailed("no polygon below this law was found; the lattice needs a smaller step")
+        removed += 1
+    return None, removed

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import fft
 
 from edgeworth.composition.lattice.tilted_lattice import Kind, Window
-from edgeworth.composition.lattice.transforms import FFT_CONSTANT, UNIT, Transform
+from edgeworth.composition.lattice.transforms import FFT_CONSTANT, REACH, UNIT, Transform
 from edgeworth.composition.lattice.work import charge
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "SmoothTail", "smoothed"]
 
-_REACH = 7.5  # standard deviations of the noise's own transform: the line ends where it is e^-28
 _STRIDE = 3  # points between those whose chord bounds the curve outside it
 _SHIFTS = tuple(0.03 * 1.7**k for k in range(16))  # tilts tried for the aliases, in units of 10/period
 _LARGEST = 700.0
@@ -116,7 +115,7 @@ class Line:
     @property
     def variance(self) -> float:
         """Of the noise: the least that ends the line at its last frequency."""
-        return (_REACH * self.h / math.pi) ** 2
+        return (REACH * self.h / math.pi) ** 2
 
     @property
     def period(self) -> float:
@@ -241,7 +240,7 @@ def _power(steps: list[tuple[Transform, int]], run: slice) -> tuple[Spectrum, Ar
         values = step.values[run]
         with np.errstate(divide="ignore"):
             log_sum += n * np.log(values)
-        log_most += n * np.log(np.abs(values) + step.error)
+        log_most += n * np.log(np.abs(values) + step.errors(run))
         count += n
     size = np.where(np.isfinite(log_sum), np.exp(np.minimum(log_sum.real, 1.0)), 0.0)
     most = np.exp(log_most)

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
     Spectrum = NDArray[np.complex128]
 
-__all__ = ["FFT_CONSTANT", "UNIT", "Transform", "transform", "with_ends"]
+__all__ = ["FFT_CONSTANT", "REACH", "UNIT", "Transform", "transform", "with_ends"]
 
 UNIT = 2.0**-53
 FFT_CONSTANT = 8.0  # of the bound C u log2(N) of one transform, in the largest error over the sum of the masses
-_TAYLOR_REST = 1e-17
+REACH = 7.5  # standard deviations of the noise's own transform at the last frequency, where it is e^-28
+_TAYLOR_REST = 1e-15  # where the noise lets it show
 _MOST_BLOCKS = 2**12
 _RUN = 2**16  # masses at a time: half a megabyte
 _TAIL_ERROR = 1e-11  # relative, of the masses outside the ranges
@@ -38,7 +39,7 @@ _TAIL_ERROR = 1e-11  # relative, of the masses outside the ranges
 
 @dataclass(frozen=True, eq=False)
 class Transform:
-    """E_c[e^(-it(L - first h))] of one tilted step at t = 2 pi j/(N h), j = 0 … N/2, right up to `error`."""
+    """E_c[e^(-it(L - first h))] of one tilted step at t = 2 pi j/(N h), j = 0 … N/2, right up to `errors`."""
 
     values: Spectrum
     first: int
@@ -46,6 +47,12 @@ class Transform:
     error: float
     log_masses: tuple[float, float]  # logarithms of the masses under P and Q
     blocks: tuple[Array, Array]  # places and logarithms of P-masses of a law with larger moments
+    taylor: tuple[float, int]  # the argument of the series, at most, from one frequency to the next, and its order
+
+    def errors(self, run: slice) -> Array:
+        """At some of the frequencies: `error`, and what the Taylor series leaves out."""
+        steep, order = self.taylor
+        return np.asarray(self.error + (steep * np.arange(run.start, run.stop)) ** order / math.factorial(order))
 
     def log_moment(self, s: float) -> float:
         """At least log E_P[e^(sL)]."""
@@ -67,24 +74,35 @@ def transform(law: Masses, tilt: float, h: float, size: int, lost: float = -math
     del number
     angle = (2 * math.pi / size) * np.arange(size // 2 + 1)
     farthest = math.pi * max(abs(float(np.min(rest))), float(np.max(rest)))
-    values, factor = np.zeros(angle.size, dtype=complex), np.ones(angle.size)
-    order, remainder = 0, 1.0
-    while remainder > _TAYLOR_REST:  # the term (-i theta y)^order/order!
+    values, factor, order = np.zeros(angle.size, dtype=complex), np.ones(angle.size), 0
+    while _remainder(farthest, order) > _TAYLOR_REST:  # the term (-i theta y)^order/order!
         term = fft.rfft(np.bincount(place, np.add.reduceat(weight, starts), minlength=size), overwrite_x=True)
         term *= factor
-        term *= (1, -1j, -1, 1j)[order % 4]
-        values += term
+        if order % 2:  # times -i
+            values.real += term.imag
+            values.imag -= term.real
+        else:
+            values += term
         order += 1
-        remainder *= farthest / order
         weight *= rest
         factor *= angle
-        factor /= order
+        factor /= order if order % 2 else -order  # (-i)^2 = -1
     charge(0.2 * order * size + count)
     longest = int(np.max(np.diff(np.append(starts, count))))
     rounding = FFT_CONSTANT * math.log2(size) * math.exp(farthest) + longest + 4 * order + 8 * abs(log_scale)
-    error = law.error + 2 * remainder + UNIT * (rounding + 8 * deep + 64)
+    error = law.error + UNIT * (rounding + 8 * deep + 64)
     error += math.exp(min(lost + tilt * law.ends[0] - log_scale, 0.0))
-    return Transform(values, first, log_scale, error, both, blocks)
+    return Transform(values, first, log_scale, error, both, blocks, (2 * farthest / size, order))
+
+
+def _remainder(farthest: float, order: int) -> float:
+    """What a Taylor series leaves at most, x^k/k!, times the noise that follows.
+
+    At a share f of the last frequency x is f times the farthest and the noise e^(-REACH^2 f^2/2): at most for
+    f^2 = k/REACH^2.
+    """
+    share = min(math.sqrt(order) / REACH, 1.0)
+    return (farthest * share) ** order / math.factorial(order) * math.exp(-0.5 * (REACH * share) ** 2)
 
 
 def _runs(size: int, length: int = _RUN) -> Iterator[slice]:
@@ -178,4 +196,4 @@ def with_ends(made: Transform, tilt: float, h: float, size: int, atoms: list[tup
     null = float(np.logaddexp.reduce([made.log_masses[0], *log_masses]))
     alternative = float(np.logaddexp.reduce([made.log_masses[1], *(log_masses + places)]))
     both = null, alternative
-    return Transform(values, made.first, log_scale, error + 16 * UNIT, both, blocks)
+    return Transform(values, made.first, log_scale, error + 16 * UNIT, both, blocks, made.taylor)
