@@ -145,7 +145,10 @@ def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float
 
 
 def _back(parts: Parts, t: Array, *, right: bool) -> Array:
-    """P[T < t], or mirrored Q[-T < t], roughly: 0 beyond the support, or by Chernoff's inequality at some tilts."""
+    """P[T < t], or mirrored Q[-T < t], roughly: 0 beyond the support, or by Chernoff's inequality at some tilts.
+
+    Where far outcomes on the left are too likely for these, by one of them alone.
+    """
     least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
     moments = [loss.cumulants(2) for loss, _ in parts]
     variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
@@ -157,7 +160,23 @@ def _back(parts: Parts, t: Array, *, right: bool) -> Array:
     for loss, n in parts:
         k += n * loss.tilted(tilts, 2, (min(0.0, float(tilts[-1])), max(1.0, float(tilts[-1]))))[:, 0]
     bound = np.exp(np.minimum(np.min(k[:, None] + steep[:, None] * t, axis=0), 0.0))
+    if math.isinf(least):
+        bound = np.minimum(bound, _back_by_one(parts, t, right=right))
     return np.where(t < least, 0.0, bound)
+
+
+def _back_by_one(parts: Parts, t: Array, *, right: bool) -> Array:
+    """The same if one step goes half of the way, or the sum of steps that do not is normal."""
+    one, variance = np.zeros(t.size), np.zeros(t.size)
+    for loss, n in parts:
+        null_below, _, _, above = loss.distribution(0.5 * t if right else -0.5 * t)
+        one += n * (null_below if right else above)
+        nodes = loss.nodes()
+        share = np.exp(nodes.log_weight if right else nodes.log_weight + nodes.loss) * nodes.loss**2
+        order = np.argsort(np.abs(nodes.loss))
+        within = np.concatenate([[0.0], np.cumsum(share[order])])
+        variance += n * within[np.searchsorted(np.abs(nodes.loss)[order], 0.5 * np.abs(t))]
+    return np.asarray(np.minimum(one + np.exp(-0.125 * t * t / np.maximum(variance, _LEAST_VARIANCE)), 1.0))
 
 
 def planned(parts: Parts, goal: Goal, spread: float) -> Plan:
@@ -197,7 +216,7 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     high = min((k(tilt + s) - base + nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
     margin = 2 * max(r.h for r in rough)
     window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
-    cut = [_cut(r, tilt, n, goal) for r, (_, n) in zip(rough, parts, strict=True)]
+    cut = [_cut(r, tilt, n, goal, ends) for r, (_, n), ends in zip(rough, parts, reach, strict=True)]
     return Plan(parts, goal, tilt, window, cut)
 
 
@@ -264,8 +283,11 @@ def _width(k: Callable[[float], float], tilt: float, spread: float) -> float:
     return math.sqrt(max(curvature, (1e-3 * spread) ** 2))
 
 
-def _cut(rough: Cells, tilt: float, n: int, goal: Goal) -> tuple[float, float]:
-    """The range of one step without the ends that hold less than e^-NATS/n of its tilted mass on the sides not read."""
+def _cut(rough: Cells, tilt: float, n: int, goal: Goal, ends: tuple[float, float]) -> tuple[float, float]:
+    """The range of one step without the ends that hold less than e^-NATS/n of its tilted mass on the sides not read.
+
+    Rough cells may be long, and the range no wider for them than it was.
+    """
     with np.errstate(divide="ignore"):
         law = raised(rough, tilt)
         share = law.mass / np.sum(law.mass)
@@ -278,6 +300,6 @@ def _cut(rough: Cells, tilt: float, n: int, goal: Goal) -> tuple[float, float]:
         last = min(int(held[-1]) + 1, share.size - 1)
     points = rough.points
     return (
-        float(points[0 if goal.kind == "reverse" else first]),
-        float(points[-1 if goal.kind == "delta" else last]),
+        max(float(points[0 if goal.kind == "reverse" else first]), ends[0]),
+        min(float(points[-1 if goal.kind == "delta" else last]), ends[1]),
     )
