@@ -27,11 +27,11 @@ __all__ = ["ByProfile"]
 _UNIT = 2.0**-53
 _FIRST = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)  # places of the first round, of those inside
 _MOST_ROUNDS = 30
-_ENOUGH = 1e-3  # of the width that is asked for: as narrow as another round is worth
+_ENOUGH, _ENOUGH_SLOW = 1e-3, 0.1  # of the width that is asked for: as narrow as another round is worth
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
 _MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
-_MOST_WORK = 8e7  # of a slow engine for one reading, its own tests included: some seven seconds
+_MOST_WORK = 6e7  # of a slow engine for one reading, its own tests included: some five seconds
 _FARTHEST = 599.0  # of the logarithm of a slope: nothing underflows
 _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
@@ -78,8 +78,9 @@ class ByProfile:
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
         lower, upper = ends.lower.copy(), ends.upper.copy()
         if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
-            idle = _MOST_IDLE if self._slow else _MOST_ROUNDS
-            searches = [_Search(alpha[k], Ends(lower[k], upper[k]), self._wide, idle) for k in wide.tolist()]
+            enough, idle = (_ENOUGH_SLOW, _MOST_IDLE) if self._slow else (_ENOUGH, _MOST_ROUNDS)
+            aim = enough * self._wide, self._wide
+            searches = [_Search(alpha[k], Ends(lower[k], upper[k]), aim, idle) for k in wide.tolist()]
             for some in ([one] for one in searches) if self._slow else [searches]:
                 self._search(direction, some, work)
             lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
@@ -119,9 +120,10 @@ class _Search:
     The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
     """
 
-    def __init__(self, alpha: float, known: Ends, wide: float, most_idle: int) -> None:
+    def __init__(self, alpha: float, known: Ends, aim: tuple[float, float], most_idle: int) -> None:
+        """`aim`: the relative width at which the search ends, and the one that is asked for."""
         self.alpha, self.lower, self.upper = float(alpha), float(known.lower), float(known.upper)
-        self._wide, self._most_idle = wide, most_idle
+        (self._enough, self._wide), self._most_idle = aim, most_idle
         low = max(math.log(max(self.lower, 1e-300) / (1 - self.alpha)), -_FARTHEST) - 1e-3
         high = min(math.log((1 - self.lower) / self.alpha), _FARTHEST) + 1e-3
         inside = [0.5 * (low + high), *(place for place in _FIRST if low < place < high)]
@@ -159,7 +161,7 @@ class _Search:
     def _is_worth_it(self, near: Ends) -> bool:
         """Whether another round can narrow the ends, and the values next to the best are known well enough for it."""
         width = near.upper - near.lower
-        if self.upper - self.lower <= max(_ENOUGH * self._wide * self.upper, _NO_MORE * float(width[1])):
+        if self.upper - self.lower <= max(self._enough * self.upper, _NO_MORE * float(width[1])):
             return False
         scale = np.maximum(np.abs(near.lower), self.upper)
         return bool(np.all(width <= _HOPELESS * self._wide * scale))
