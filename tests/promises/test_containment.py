@@ -274,3 +274,31 @@ def test_far_left_of_the_mean_a_tail_that_underflows_is_not_nothing(direction, s
     found = account.delta(epsilon)
     assert holds(found, gaussian_delta(mu, arb(epsilon)))
     assert relative_width(found) < 1e-8
+
+
+@pytest.mark.parametrize("alpha", [1e-60, 1e-20, 1e-12, 0.1, 0.9])
+@pytest.mark.parametrize("epsilon", [20.0, 30.0])
+def test_of_next_to_no_privacy_the_recursion_does_not_say_there_is_some(epsilon, alpha):
+    """Where f is far below an ulp of 1, a delta that is rounded down from 1 would be too much of it."""
+    found = ew.account(ew.RandomizedResponse(epsilon) ** 4, method="recursion", direction="forward").tradeoff(alpha)
+    assert holds(found, exact_tradeoff(outcomes(*[response(epsilon)] * 4), alpha))
+
+
+@pytest.mark.parametrize("scale", [0.0067, 0.005])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_far_beyond_all_losses_that_were_kept_the_lattice_does_not_fall(direction, scale):
+    """E[(1 - X/u)_+] rises with u, also beyond the last point of the lattice."""
+    account = ew.account(ew.Laplace(scale) ** 2, method="lattice", direction=direction)
+    for share in (0.9, 1.05, 1.2):
+        found = account.delta(share / scale)
+        assert found.upper == 1
+        assert found.lower > 1 - 1e-6
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(3.934301346395877, 5.457208940759947e-05), (0.7, 0.003), (20.0, 1e-6)])
+def test_the_recursion_reads_one_sample_that_hardly_leaks(sigma, rate):
+    """An ulp of a power of 1/2 is a large part of so small a delta."""
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate), method="recursion", direction="forward")
+    for epsilon in (0.0, 1e-9, 1e-7):
+        inner = (1 + (arb(epsilon).exp() - 1) / arb(rate)).log()
+        assert holds(account.delta(epsilon), arb(rate) * gaussian_delta(1 / arb(sigma), inner)), epsilon

@@ -49,6 +49,7 @@ _FFT_CONSTANT = 8.0  # of the bound C u log2(N) on the relative l2 error of one 
 _DISTRIBUTION_ERROR = 1e-15  # of Phi, exp and the sums around them, absolute, at an exact argument
 _NATS = 34.0  # e^-34 = 2e-15: the mass that the grid may leave out
 _SMALLEST_ALPHA = 1e-300
+_POWER_ULPS = 2e-15  # relative: of vertices where two lines meet
 _EVALUATION = 1e-14  # relative, of a curve between its vertices and of its profile below eps = 0
 _FEWEST_POINTS, _MOST_POINTS = 2**16, 2**21
 
@@ -323,7 +324,13 @@ def _basic_composition(total: TotalLoss) -> PiecewiseLinear | None:
     forward, backward = (np.minimum(np.minimum(delta, 1.0) * room, 1.0) for delta in (forward, backward))
     # the line of the backward direction at eps is that of the forward one at -eps
     delta = np.concatenate([forward, -np.expm1(-epsilon) + np.exp(-epsilon) * backward])
-    return from_points(np.concatenate([epsilon, -epsilon]), np.minimum(delta, 1.0), symmetric=False)
+    return _lowered(from_points(np.concatenate([epsilon, -epsilon]), np.minimum(delta, 1.0), symmetric=False))
+
+
+def _lowered(f: PiecewiseLinear) -> PiecewiseLinear:
+    """The curve f with powers that are surely too large, though they, and what is read of them, are rounded."""
+    power = np.minimum(f.vertex_power * (1 + _POWER_ULPS), 1.0)
+    return PiecewiseLinear.hull(f.alpha, 1 - power, power=power, acceptance=f.acceptance, start=1 - float(power[0]))
 
 
 def _points_for(steps: int) -> int:

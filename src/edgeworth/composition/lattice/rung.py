@@ -108,19 +108,19 @@ class Rung:
         return self.high.window.h
 
     def _delta(self, t: Array) -> tuple[Array, Array]:
-        lower = math.exp(-self.slack) * self.low.ends(t + self.slack)[0] + self._one_step_above(t)
-        upper = math.exp(self.slack) * self.high.ends(t - self.slack)[1] + self._infinite(self.above)
+        lower = math.exp(-self.slack) * _ends(self.low, t + self.slack)[0] + self._one_step_above(t)
+        upper = math.exp(self.slack) * _ends(self.high, t - self.slack)[1] + self._infinite(self.above)
         return lower, upper
 
     def _reverse(self, t: Array) -> tuple[Array, Array]:
-        lower = self.low.ends(t - self.slack)[0] + self._one_step_below(t)
-        return lower, self.high.ends(t + self.slack)[1] + self._infinite(self.below)
+        lower = _ends(self.low, t - self.slack)[0] + self._one_step_below(t)
+        return lower, _ends(self.high, t + self.slack)[1] + self._infinite(self.below)
 
     def _overlap(self, t: Array) -> tuple[Array, Array]:
         rest = np.exp(np.minimum(t, _LARGEST_EXPONENT)) * float(np.sum(self.above[:, 0] * self.above[:, 1]))
         rest = (rest + float(np.sum(self.below[:, 0] * self.below[:, 2]))) * (1 + _TAIL_ERROR)
-        lower = math.exp(-self.slack) * self.high.ends(t + self.slack)[0]
-        return lower, math.exp(self.slack) * self.low.ends(t - self.slack)[1] + rest
+        lower = math.exp(-self.slack) * _ends(self.high, t + self.slack)[0]
+        return lower, math.exp(self.slack) * _ends(self.low, t - self.slack)[1] + rest
 
     @staticmethod
     def _infinite(rows: Array) -> float:
@@ -138,6 +138,26 @@ class Rung:
     def _one_step_below(self, t: Array) -> Array:
         rise = self.below[:, 2] * np.expm1(np.minimum(-self.below[:, 4], _LARGEST_EXPONENT)) + self.below[:, 3]
         return _gain(self.below[:, 0], self.below[:, 2], rise, -t)
+
+
+def _ends(tail: Tail | SmoothTail, t: Array) -> tuple[Array, Array]:
+    """The ends of the tail at t; outside its points, what the nearest of them proves.
+
+    E[(X-u)_+] falls and E[(u-X)_+] rises with u, neither faster than u; E[min(X, u)] rises and is concave from 0 on.
+    """
+    first, last = tail.reach
+    inner = np.clip(t, first, last)
+    lower, upper = tail.ends(inner)
+    away = t - inner
+    if not away.any():
+        return lower, upper
+    before, behind = np.minimum(away, 0.0), np.maximum(away, 0.0)
+    if tail.kind == "overlap":
+        return lower * np.exp(before), upper * np.exp(np.minimum(behind, _LARGEST_EXPONENT))
+    if tail.kind == "reverse":
+        return np.where(before < 0, 0.0, lower), upper - np.expm1(-behind)
+    more = math.exp(min(first, _LARGEST_EXPONENT)) * -np.expm1(before) if first < _LARGEST_EXPONENT else math.inf
+    return np.where(behind > 0, 0.0, lower), upper + np.where(before < 0, more, 0.0)
 
 
 def _gain(n: Array, weak: Array, rise: Array, t: Array) -> Array:

@@ -65,6 +65,12 @@ class SmoothTail:
         """The losses of the points."""
         return np.asarray(self.window.offset + self.window.h * (self.window.first + np.arange(self.window.size)))
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Between which losses the ends are interpolated."""
+        first, last = self.points[[_STRIDE, -1 - _STRIDE]].tolist()
+        return first, last
+
     def ends(self, t: Array) -> tuple[Array, Array]:
         """Lower and upper end at t."""
         h, size = self.window.h, self.window.size

@@ -174,6 +174,12 @@ class Tail:
         """The losses of the points."""
         return self._points(np.arange(self.window.size, dtype=np.int64))
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Between which losses the ends are chords."""
+        first, last = self._points(np.array([0, self.window.size - 1])).tolist()
+        return first, last
+
     def _points(self, index: Index) -> Array:
         return np.asarray(self.window.offset + self.window.h * (self.window.first + index))
 
