@@ -56,3 +56,15 @@ def test_a_tolerance_may_be_a_fraction():
 
 def test_an_epsilon_whose_square_is_no_float_has_no_delta():
     assert ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 100).delta(1e300).upper < 1e-300
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_left_of_a_mean_whose_exponential_is_no_float_delta_is_1_less_little_without_a_warning(direction):
+    """The overlap of the laws is read there, e^eps times something that underflows."""
+    account = ew.account(ew.PoissonSampled(ew.Laplace(0.3), 0.5) ** 3_000, direction=direction)
+    middle = account.epsilon(0.5).value
+    assert middle > 1_000
+    found = account.delta(middle - np.array([0.0, 60.0, 150.0, 400.0]))
+    assert found.lower[0] <= 0.5 <= found.upper[0]
+    assert np.all(np.diff(found.value) > 0)
+    assert np.all(found.width < 1e-5)

@@ -68,7 +68,9 @@ class SearchedAnswers(PerhapsSymmetric):
         if direction == "forward":
             return self.read("overlap", t)
         low, high = self.read("overlap", -t)
-        return Ends(np.exp(t) * low * (1 - 4 * _ROUNDING), np.exp(t) * high * (1 + 4 * _ROUNDING))
+        growth, known = np.exp(np.minimum(t, _LARGEST_EXPONENT)), t <= _LARGEST_EXPONENT  # beyond, the ends underflow
+        lower, upper = growth * low * (1 - 4 * _ROUNDING), growth * high * (1 + 4 * _ROUNDING)
+        return Ends(np.where(known, lower, 0.0), np.where(known, upper, math.inf))
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta: left of the middle of the law 1 - e^eps + e^eps delta'(-eps), or 1 - overlap where large."""

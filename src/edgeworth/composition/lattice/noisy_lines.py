@@ -43,6 +43,7 @@ _MOST_MASSES = 1_000.0  # of a density, about
 _NEAREST = 0.02  # standard deviations, of the means of two lines
 _GRID, _ROUNDS = 9, 4
 _NEGLIGIBLE = 1e-2
+_LARGEST = 700.0  # of an exponent
 _LAST = 5.0  # tilts of Chernoff's bounds stay so far from the steepest that the nodes of a law serve
 
 
@@ -110,9 +111,11 @@ class NoisyLines(SearchedAnswers):
             for mirrored, mine in ((False, right), (True, ~right)):
                 if mine.any():
                     ends = self._on_lines("overlap", -t[mine] if mirrored else t[mine], mirrored=mirrored)
-                    scale = np.exp(t[mine]) if mirrored else np.ones(ends.lower.size)
+                    scale = np.exp(np.minimum(t[mine], _LARGEST)) if mirrored else np.ones(ends.lower.size)
                     lower[mine], upper[mine] = scale * ends.lower * (1 - 4 * UNIT), scale * ends.upper * (1 + 4 * UNIT)
-            return Ends(lower, np.minimum(upper, np.minimum(np.exp(t) * (1 + 4 * UNIT), 1.0)))
+            unknown = ~right & (t > _LARGEST)  # e^t is no double, and what it would multiply underflows
+            lower[unknown], upper[unknown] = 0.0, 1.0
+            return Ends(lower, np.minimum(upper, np.minimum(np.exp(np.minimum(t, 0.0)) * (1 + 4 * UNIT), 1.0)))
         mirrored = kind == "reverse"
         place = -t if mirrored else t
         top = -self._top[0] if mirrored else self._top[1]
