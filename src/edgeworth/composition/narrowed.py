@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues
+from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues, spread
 from edgeworth.composition.answered import answered
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Aim", "narrowed"]
 
 _NEARLY_ALL_DIGITS = 1e-9
-_FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
+_FEW_READINGS = 16  # at a time, which tilted moments, or samples beside a rest, are asked for before a lattice
 _NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
 _FEW_PARTS = 20  # different steps, for which a lattice is finer than a line for Laplace noise
 _VERY_MANY_PARTS = 150  # for which a lattice has no points left for f
@@ -30,6 +30,7 @@ _MANY_PARTS = 50  # different steps, for which a recursion takes too long
 _WIDE = 1e-6  # a relative width at which another engine is asked, where no tolerance says so
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
 _FINER = 0.1  # of what a lattice aims at, that lines do: f is a difference of what they read
+_WIDE_FOR_A_LATTICE = 1e-4  # relative: what a lattice can narrow of samples beside atoms
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -75,14 +76,16 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
     elif name == "lattice" and not nothing_ran(total) and _has_lines(total):
         answers = _by_lines(total, aim)
         note = f"many steps with atoms: line integrals come first, and {wide} are narrowed by the others"
+    elif name == "lattice" and spread.applies(total):
+        answers = _by_spread(total, aim)
+        note = "few samples beside atoms: their loss on graded points comes first, and the lattice for many readings"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
         answers = _on_lattice(total, aim)
         if len(total.parts) <= _VERY_MANY_PARTS:
             answers = ByProfile(answers, aim.wide, slow=True)
         note = f"{wide} are narrowed by moments of tilted laws"
     elif name == "lattice" and composed.certificate.certified:
-        rounded = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
-        answers = ByProfile(rounded, aim.wide, slow=True)
+        answers = _rounded(total, aim)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "residues" and contour.applies(total):
         answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
@@ -114,18 +117,22 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
     return Combined(ByProfile(contour.prepared(total), aim.wide), after, aim.wide)
 
 
-class _MomentsFirst(Combined):
-    """Tilted moments take milliseconds a reading, a lattice seconds: a few readings are tried by the moments first.
-
-    Only what they leave next to nothing open of is taken from them, so that values stay in order.
-    """
+class _FewFirst(Combined):
+    """A few readings are asked of one engine, and what it leaves wide of another one; many of the latter alone."""
 
     def _ask(self, argument: Array, ask: Callable[[Answers, Array], Ends]) -> Ends:
         return ask(self._second, argument) if argument.size > _FEW_READINGS else super()._ask(argument, ask)
 
     def bridge(self) -> tuple[float, float]:
-        """That of the lattice."""
+        """That of the latter."""
         return self._second.bridge()
+
+
+class _MomentsFirst(_FewFirst):
+    """Tilted moments take milliseconds a reading, a lattice seconds: a few readings are tried by the moments first.
+
+    Only what they leave next to nothing open of is taken from them, so that values stay in order.
+    """
 
 
 class _MomentsForTests(_MomentsFirst):
@@ -173,6 +180,18 @@ def _by_lines(total: TotalLoss, aim: Aim) -> Answers:
         return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
 
     return Combined(lattice.prepared_lines(total, _FINER * aim.fine), after, aim.wide)
+
+
+def _by_spread(total: TotalLoss, aim: Aim) -> Answers:
+    """Samples on graded points beside the rest; a lattice, which is coarser, only for what is very wide after that."""
+    wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
+    return _FewFirst(ByProfile(spread.prepared(total), aim.wide), lambda: _rounded(total, aim), wide)
+
+
+def _rounded(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice, narrowed by the recursion, and f by the profile of both."""
+    made = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+    return ByProfile(made, aim.wide, slow=True)
 
 
 def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:

@@ -1,0 +1,5 @@
+"""Few samples beside steps with atoms: their loss on graded points meets the profile of the rest."""
+
+from edgeworth.composition.spread.engine import applies, prepared
+
+__all__ = ["applies", "prepared"]

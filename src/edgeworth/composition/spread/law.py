@@ -1,0 +1,187 @@
+"""The loss of some samples of Gaussian noise on graded points: a law above it in convex order, and one below.
+
+Spreading to points raises a law. What it raises E[(x - u)_+] by, the tents, is at most a share kappa of what that
+exceeds E[x] - u and 0 by, so a mixture of the spread law and of a point at its mean lies below.
+`docs/proofs/spread.md` proves it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from edgeworth.composition.lattice.outside import TAIL_ERROR
+from edgeworth.composition.lattice.shares import gaussian_error, sampled_gaussian_shares
+from edgeworth.composition.spread.graded import FLOOR, Sums, product
+from edgeworth.errors import ComputationFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.spread.graded import Graded
+    from edgeworth.losses import GaussianLoss, SampledLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["LeftOut", "Side", "SpreadLaw", "one_step", "power"]
+
+#: a law above, one below for readings forward, E[(x - u)_+], or one for those backward, E[(u - x)_+]
+Side: TypeAlias = Literal["above", "forward", "backward"]
+
+_UNIT = 2.0**-53
+_LEAST_SHARE, _MOST_SHARE, _HALVINGS = 1e-9, 0.5, 10
+_MORE = 1.001  # for the rounding of tents and of what they are shares of
+_LARGEST_LOG = 350.0  # of a mass
+
+
+class LeftOut(NamedTuple):
+    """What a law leaves out."""
+
+    kappa: float = 0.0
+    """The share that a lower law has at the mean, and not on points."""
+    share: float = 0.0
+    """A share of every reading."""
+    masses: tuple[float, float] = (0.0, 0.0)
+    """At least the masses besides, under P and under x P."""
+
+    def joined(self, other: LeftOut) -> LeftOut:
+        """That of a product."""
+        masses = self.masses[0] + other.masses[0], self.masses[1] + other.masses[1]
+        return LeftOut(1 - (1 - self.kappa) * (1 - other.kappa), self.share + other.share, masses)
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadLaw:
+    """Masses under P on graded points, on one side of the law that they stand for."""
+
+    grid: Graded
+    side: Side
+    allowed: float
+    """The share of a reading that each spreading may leave out of a lower law."""
+    mass: Array
+    left_out: LeftOut
+    error: float
+    """At least the relative error of every mass."""
+
+    def times(self, other: SpreadLaw) -> SpreadLaw:
+        """The law of the sum of two independent losses."""
+        grid = self.grid
+        sums = product(grid, self.mass, other.mass, with_tents=self.side != "above")
+        error = self.error + other.error + (2 * max(grid.halves) + 8 * len(grid.halves) + 32) * _UNIT
+        return _finished(grid, self.side, self.allowed, sums, self.left_out.joined(other.left_out), error)
+
+
+def one_step(grid: Graded, loss: SampledLoss, base: GaussianLoss, side: Side, allowed: float) -> SpreadLaw:
+    """One sample: the loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2)."""
+    p, rest = loss.rate, 1 - loss.rate
+    edge = rest * np.expm1(grid.ends)
+    left, right = (np.exp(log) for log in sampled_gaussian_shares(edge, rest * grid.gaps, base.mu, p))
+    mass = left.copy()
+    mass[1:] += right[:-1]
+    both = left + right
+    tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0) * grid.gaps
+    with np.errstate(divide="ignore"):
+        x = np.log(edge / p) / base.mu + base.mu / 2
+    _, null, _, alternative = (float(part[0]) for part in loss.distribution(math.log1p(-p) + grid.ends[-1:]))
+    last, most = float(right[-1]), 1 + TAIL_ERROR
+    beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative / rest * most
+    error = gaussian_error(x[np.isfinite(x)], 1.0) + 8 * _LARGEST_LOG * _UNIT
+    return _finished(grid, side, allowed, Sums(mass, tents, beyond), LeftOut(), error)
+
+
+def power(law: SpreadLaw, n: int) -> SpreadLaw:
+    """The law of n independent losses, by squares."""
+    found: SpreadLaw | None = None
+    while n:
+        if n % 2:
+            found = law if found is None else found.times(law)
+        n //= 2
+        if n:
+            law = law.times(law)
+    assert found is not None
+    return found
+
+
+def _finished(grid: Graded, side: Side, allowed: float, sums: Sums, before: LeftOut, error: float) -> SpreadLaw:
+    """The law without its smallest masses; a lower one is weighted so that it is below what was spread."""
+    mass, left_out = sums.mass, before.joined(LeftOut(masses=sums.beyond))
+    if side != "above":
+        weight, found = _weights(grid, side, allowed, sums)
+        left_out = left_out.joined(found).joined(LeftOut(masses=_masses(grid, mass * ((1 - found.kappa) - weight))))
+        mass = mass * weight
+    small = mass < FLOOR
+    left_out = left_out.joined(LeftOut(masses=_masses(grid, np.where(small, mass, 0.0))))
+    if max(left_out.kappa, left_out.share) > _MOST_SHARE:
+        raise ComputationFailed("the points are too few for the loss of these samples")
+    return SpreadLaw(grid, side, allowed, np.where(small, 0.0, mass), left_out, error)
+
+
+def _weights(grid: Graded, side: Side, allowed: float, sums: Sums) -> tuple[Array, LeftOut]:
+    """What every point keeps, and what is left out: with the least kappa for which that is next to nothing."""
+    left, right = _excess(grid, sums.mass)
+    excess = np.minimum(left, right)
+    tents = np.minimum(sums.tents * _MORE, excess)  # no law is below its mean
+    share = np.where(excess > 0, tents / np.where(excess > 0, excess, 1.0), 1.0)
+    outer = (left >= right) if side == "forward" else (left < right)
+    spread = _Spread(grid, sums.mass, tents, share, outer)
+    low, high = _LEAST_SHARE, _MOST_SHARE
+    best = spread.weights(side, high)
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        tried = spread.weights(side, middle)
+        low, high, best = (low, middle, tried) if tried.cost <= allowed else (middle, high, best)
+    return best.weight, LeftOut(best.kappa, best.share)
+
+
+class _Weights(NamedTuple):
+    kappa: float
+    weight: Array
+    share: float
+    cost: float
+
+
+class _Spread(NamedTuple):
+    """A spread law with its tents, as such and as shares, and which cells are on the outer side of the heap."""
+
+    grid: Graded
+    mass: Array
+    tents: Array
+    share: Array
+    outer: NDArray[np.bool_]
+
+    def weights(self, side: Side, kappa: float) -> _Weights:
+        """What every point keeps if the share near the heap is kappa, and what is left out of a reading at the most.
+
+        Where the tents are a larger share, on the outer side, points farther out keep as much less; on the other side
+        what is more than kappa is a share of the whole reading.
+        """
+        more = np.clip(self.share - kappa, 0.0, 1 - kappa)
+        out = np.where(self.outer, more, 0.0)
+        if side == "forward":
+            grown = np.append(0.0, np.maximum.accumulate(out)[:-1])  # of a point: that of the cells left of it
+            lost = float(np.sum(self.mass * self.grid.x * grown))
+        else:
+            grown = np.maximum.accumulate(out[::-1])[::-1]
+            lost = float(np.sum(self.mass * grown))
+        weight = (1 - kappa) - grown
+        whole = _excess(self.grid, self.mass * weight)[1 if side == "forward" else 0]
+        inner = (more > 0) & ~self.outer
+        share = 0.0
+        if inner.any():
+            share = float(np.max(self.tents[inner] / whole[inner])) if np.min(whole[inner]) > 0 else math.inf
+        return _Weights(kappa, weight, share, max(share, lost))
+
+
+def _excess(grid: Graded, mass: Array) -> tuple[Array, Array]:
+    """For each cell at most E[(u - x)_+] and E[(x - u)_+] for every u in it: at its left end and at its right end."""
+    head, tail = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
+    left = np.append(0.0, np.cumsum(grid.gaps[:-1] * head[:-1]))
+    right = np.cumsum((grid.gaps[:-1] * tail[1:])[::-1])[::-1]
+    return left, np.append(right[1:], [0.0, 0.0])
+
+
+def _masses(grid: Graded, mass: Array) -> tuple[float, float]:
+    """Sums under P and under x P."""
+    return float(np.sum(mass)), float(np.sum(mass * grid.x))
