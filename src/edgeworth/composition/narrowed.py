@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues, spread
-from edgeworth.composition.answered import answered
+from edgeworth.composition.answered import Ends, answered, is_wide, narrow
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.result import nothing_ran
+from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers, Direction, Ends
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.answered import Answers, Direction
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
@@ -31,6 +37,7 @@ _WIDE = 1e-6  # a relative width at which another engine is asked, where no tole
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice aims at, and its limits
 _FINER = 0.1  # of what a lattice aims at, that lines do: f is a difference of what they read
 _WIDE_FOR_A_LATTICE = 1e-4  # relative: what a lattice can narrow of samples beside atoms
+_FAR = 0.05  # farther out than a rest reaches, from where on it may
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -77,7 +84,7 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
         answers = _by_lines(total, aim)
         note = f"many steps with atoms: line integrals come first, and {wide} are narrowed by the others"
     elif name == "lattice" and spread.applies(total):
-        answers = _by_spread(total, aim)
+        answers = _BesideARest(total, aim)
         note = "few samples beside atoms: their loss on graded points comes first, and the lattice for many readings"
     elif name == "lattice" and composed.certificate.certified and len(total.parts) > _MANY_PARTS:
         answers = _on_lattice(total, aim)
@@ -126,6 +133,38 @@ class _FewFirst(Combined):
     def bridge(self) -> tuple[float, float]:
         """That of the latter."""
         return self._second.bridge()
+
+
+class _BesideARest(_FewFirst):
+    """Samples beside a rest, and a lattice for what is very wide after that.
+
+    No lattice holds both a heap of samples and a rest; but farther out than the rest reaches it may have more digits.
+    """
+
+    def __init__(self, total: TotalLoss, aim: Aim) -> None:
+        first = ByProfile(spread.prepared(total), aim.wide)
+        wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
+        super().__init__(first, lambda: _rounded(total, aim), wide)
+        self._asked, self._far = aim.wide, spread.reach_of_rest(total) + _FAR
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        ends = super().delta(direction, epsilon)
+        return self._far_out(ends, epsilon, lambda some: self._second.delta(direction, epsilon[some]))
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        ends = super().epsilon(direction, delta)
+        return self._far_out(ends, ends.lower, lambda some: self._second.epsilon(direction, delta[some]))
+
+    def _far_out(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
+        (wide,) = np.nonzero(is_wide(ends, self._asked) & (epsilon > self._far))
+        if 0 < wide.size <= _FEW_READINGS:
+            with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+                kept = Ends(ends.lower.copy(), ends.upper.copy())
+                narrow(kept, wide, ask(wide))
+                return kept
+        return ends
 
 
 class _MomentsFirst(_FewFirst):
@@ -180,12 +219,6 @@ def _by_lines(total: TotalLoss, aim: Aim) -> Answers:
         return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
 
     return Combined(lattice.prepared_lines(total, _FINER * aim.fine), after, aim.wide)
-
-
-def _by_spread(total: TotalLoss, aim: Aim) -> Answers:
-    """Samples on graded points beside the rest; a lattice, which is coarser, only for what is very wide after that."""
-    wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
-    return _FewFirst(ByProfile(spread.prepared(total), aim.wide), lambda: _rounded(total, aim), wide)
 
 
 def _rounded(total: TotalLoss, aim: Aim) -> Answers:

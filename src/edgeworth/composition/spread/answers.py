@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["SpreadAnswers"]
 
 _UNIT = 2.0**-53
+_MORE = 1.001  # for the rounding of small sums
 _PLACES = 32  # in an octave, at which the rest is asked for anew near each reading
 
 
@@ -51,16 +52,19 @@ class SpreadAnswers(SearchedAnswers):
         return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
 
     def _one(self, direction: Direction, epsilon: float) -> tuple[float, float]:
+        if math.isinf(epsilon):
+            return (0.0, 0.0) if epsilon > 0 else (1.0, 1.0)
         side: Side = "forward" if direction == "forward" else "backward"
         above, below = self._law("above"), self._law(side)
         sign = -1 if side == "forward" else 1
         table = self._rest.around(direction, epsilon + sign * (self._least + _thinned(above)))
         mine = 1 if side == "forward" else 0
-        upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1) + above.left_out.masses[mine]
+        upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1)
+        upper += _MORE * above.left_out.masses[mine]
         lower = self._mean(below, side, epsilon, lambda t: known(table, t).lower, 1)
         alone = float(self._rest.ends(direction, np.array([epsilon])).lower[0])
-        lower += below.left_out.kappa * max(alone - 2 * below.left_out.masses[mine], 0.0)
-        lower *= (1 - below.left_out.share) * (1 - 8 * _UNIT)
+        lower += below.left_out.kappa * max(alone - 2 * _MORE * below.left_out.masses[mine], 0.0)
+        lower *= (1 - _MORE * below.left_out.share) * (1 - 8 * _UNIT)
         return max(lower, -math.expm1(min(epsilon, 0.0))), min(upper * (1 + 8 * _UNIT), 1.0)
 
     def _mean(

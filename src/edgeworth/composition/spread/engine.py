@@ -20,7 +20,7 @@ from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 if TYPE_CHECKING:
     from edgeworth.composition.spread.law import Side, SpreadLaw
 
-__all__ = ["applies", "prepared"]
+__all__ = ["applies", "prepared", "reach_of_rest"]
 
 _MOST_SAMPLES, _MOST_PARTS = 64, 3
 _LARGEST_RATE = 0.05
@@ -58,6 +58,11 @@ def prepared(total: TotalLoss) -> SpreadAnswers:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
     least = math.fsum(n * math.log1p(-loss.rate) for loss, n in samples)
     return SpreadAnswers(total, partial(_law, samples, _grid(samples)), least, Rest(rest, answers, kinks))
+
+
+def reach_of_rest(total: TotalLoss) -> float:
+    """The largest loss, in either direction, of all but the samples."""
+    return max(abs(end) for end in _split(total)[1].support)
 
 
 @lru_cache(maxsize=8)

@@ -34,6 +34,7 @@ _UNIT = 2.0**-53
 _LEAST_SHARE, _MOST_SHARE, _HALVINGS = 1e-9, 0.5, 10
 _MORE = 1.001  # for the rounding of tents and of what they are shares of
 _LARGEST_LOG = 350.0  # of a mass
+_TOO_FEW = "the points are too few for the loss of these samples"
 
 
 class LeftOut(NamedTuple):
@@ -87,7 +88,8 @@ def one_step(grid: Graded, loss: SampledLoss, base: GaussianLoss, side: Side, al
     _, null, _, alternative = (float(part[0]) for part in loss.distribution(math.log1p(-p) + grid.ends[-1:]))
     last, most = float(right[-1]), 1 + TAIL_ERROR
     beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative / rest * most
-    error = gaussian_error(x[np.isfinite(x)], 1.0) + 8 * _LARGEST_LOG * _UNIT
+    farthest = float(np.max(np.abs(x), where=np.isfinite(x), initial=1.0))
+    error = gaussian_error(np.array([farthest]), 1.0) + (8 * _LARGEST_LOG + 16 * (1 + farthest) / base.mu) * _UNIT
     return _finished(grid, side, allowed, Sums(mass, tents, beyond), LeftOut(), error)
 
 
@@ -114,17 +116,17 @@ def _finished(grid: Graded, side: Side, allowed: float, sums: Sums, before: Left
     small = mass < FLOOR
     left_out = left_out.joined(LeftOut(masses=_masses(grid, np.where(small, mass, 0.0))))
     if max(left_out.kappa, left_out.share) > _MOST_SHARE:
-        raise ComputationFailed("the points are too few for the loss of these samples")
+        raise ComputationFailed(_TOO_FEW)
     return SpreadLaw(grid, side, allowed, np.where(small, 0.0, mass), left_out, error)
 
 
 def _weights(grid: Graded, side: Side, allowed: float, sums: Sums) -> tuple[Array, LeftOut]:
     """What every point keeps, and what is left out: with the least kappa for which that is next to nothing."""
-    left, right = _excess(grid, sums.mass)
-    excess = np.minimum(left, right)
-    tents = np.minimum(sums.tents * _MORE, excess)  # no law is below its mean
-    share = np.where(excess > 0, tents / np.where(excess > 0, excess, 1.0), 1.0)
-    outer = (left >= right) if side == "forward" else (left < right)
+    less, more = _sides(grid, sums.mass)
+    excess, tents = np.minimum(less[:-1], more[1:]), sums.tents * _MORE
+    share = np.where(tents > 0, 1.0, 0.0)
+    np.divide(tents, excess, out=share, where=excess > 0)
+    outer = less[:-1] > _MORE * more[:-1] if side == "forward" else more[1:] > _MORE * less[1:]
     spread = _Spread(grid, sums.mass, tents, share, outer)
     low, high = _LEAST_SHARE, _MOST_SHARE
     best = spread.weights(side, high)
@@ -132,6 +134,8 @@ def _weights(grid: Graded, side: Side, allowed: float, sums: Sums) -> tuple[Arra
         middle = math.sqrt(low * high)
         tried = spread.weights(side, middle)
         low, high, best = (low, middle, tried) if tried.cost <= allowed else (middle, high, best)
+    if best.cost > allowed:
+        raise ComputationFailed(_TOO_FEW)
     return best.weight, LeftOut(best.kappa, best.share)
 
 
@@ -143,7 +147,7 @@ class _Weights(NamedTuple):
 
 
 class _Spread(NamedTuple):
-    """A spread law with its tents, as such and as shares, and which cells are on the outer side of the heap."""
+    """A spread law with its tents, as such and as shares, and which cells lie beyond the mean on the outer side."""
 
     grid: Graded
     mass: Array
@@ -166,7 +170,8 @@ class _Spread(NamedTuple):
             grown = np.maximum.accumulate(out[::-1])[::-1]
             lost = float(np.sum(self.mass * grown))
         weight = (1 - kappa) - grown
-        whole = _excess(self.grid, self.mass * weight)[1 if side == "forward" else 0]
+        less, most = _sides(self.grid, self.mass * weight)
+        whole = most[1:] if side == "forward" else less[:-1]
         inner = (more > 0) & ~self.outer
         share = 0.0
         if inner.any():
@@ -174,12 +179,12 @@ class _Spread(NamedTuple):
         return _Weights(kappa, weight, share, max(share, lost))
 
 
-def _excess(grid: Graded, mass: Array) -> tuple[Array, Array]:
-    """For each cell at most E[(u - x)_+] and E[(x - u)_+] for every u in it: at its left end and at its right end."""
+def _sides(grid: Graded, mass: Array) -> tuple[Array, Array]:
+    """E[(u - x)_+] and E[(x - u)_+] at all points u and at the end of the last cell: sums of positive terms."""
     head, tail = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
-    left = np.append(0.0, np.cumsum(grid.gaps[:-1] * head[:-1]))
-    right = np.cumsum((grid.gaps[:-1] * tail[1:])[::-1])[::-1]
-    return left, np.append(right[1:], [0.0, 0.0])
+    less = np.append(0.0, np.cumsum(grid.gaps * head))
+    more = np.cumsum((grid.gaps[:-1] * tail[1:])[::-1])[::-1]
+    return less, np.append(more, [0.0, 0.0])
 
 
 def _masses(grid: Graded, mass: Array) -> tuple[float, float]:
