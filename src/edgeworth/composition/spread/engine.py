@@ -14,7 +14,7 @@ from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.graded import Graded
 from edgeworth.composition.spread.law import one_step, power
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
-from edgeworth.errors import Unsupported
+from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _LEFT = 6.0  # standard deviations on the left that are resolved
 _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
 _WORK = 1.2e10  # products of two masses if none were 0: about a second for the three laws
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, and what that allows
+_MOST_POINTS = 60_000  # each of which a reading asks the rest for
 _ALLOWED = 1e-8  # relative, of a reading: what all spreadings together may leave out of it
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -57,7 +58,7 @@ def prepared(total: TotalLoss) -> SpreadAnswers:
     if not samples or kinks is None or answers is None:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
     least = math.fsum(n * math.log1p(-loss.rate) for loss, n in samples)
-    return SpreadAnswers(total, partial(_law, samples, _grid(samples)), least, Rest(rest, answers, kinks))
+    return SpreadAnswers(total, partial(_law, samples), least, Rest(rest, answers, kinks))
 
 
 def reach_of_rest(total: TotalLoss) -> float:
@@ -77,10 +78,10 @@ def _mu(loss: SampledLoss) -> float:
     return loss.base.mu if isinstance(loss.base, GaussianLoss) else 0.0
 
 
-def _law(samples: list[tuple[SampledLoss, int]], grid: Graded, side: Side) -> SpreadLaw:
+def _law(samples: list[tuple[SampledLoss, int]], side: Side) -> SpreadLaw:
     """The law of all samples, on one side of the truth."""
     found: SpreadLaw | None = None
-    allowed = _ALLOWED / sum(n for _, n in samples)
+    grid, allowed = _grid(samples), _ALLOWED / sum(n for _, n in samples)
     for loss, n in samples:
         assert isinstance(loss.base, GaussianLoss)
         law = power(one_step(grid, loss, loss.base, side, allowed), n)
@@ -93,11 +94,17 @@ def _grid(samples: list[tuple[SampledLoss, int]]) -> Graded:
     """The finest points that the work allows."""
     products = sum(math.frexp(n)[1] + n.bit_count() for _, n in samples)
     most = _WORK * (_MORE_WORK if all(_mu(loss) < _NARROW for loss, _ in samples) else 1.0)
+
+    def affordable(aim: float) -> bool:
+        halves = _graded(samples, aim).halves
+        return 8 * products * sum(half * half for half in halves) <= most and sum(halves) <= _MOST_POINTS
+
     coarse, fine = _COARSEST, _FINEST
+    if not affordable(coarse):
+        raise ComputationFailed("the losses of these samples have no points in common that can be had")
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)
-        work = 8 * products * sum(half * half for half in _graded(samples, middle).halves)
-        coarse, fine = (middle, fine) if work <= most else (coarse, middle)
+        coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
     return _graded(samples, coarse)
 
 
@@ -121,14 +128,16 @@ def _graded(samples: list[tuple[SampledLoss, int]], aim: float) -> Graded:
 def _wanted(samples: list[tuple[SampledLoss, int]], loss: float, aim: float) -> float:
     """The step at a loss above the least one at which x changes by aim/max(|x|, 2): dl = mu (1 - e^-l) dx.
 
-    In the heap what n samples are raised by adds up, and farther out it is that of one which lies there.
+    In the heap what n samples are raised by adds up, and farther out it is that of one which lies there. Where a sample
+    has no mass it wants nothing.
     """
-    steps = []
+    steps = [math.inf]
     for sample, n in samples:
         mu, crowd = _mu(sample), loss / _heap(sample)
-        x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
-        times = math.sqrt(n) if crowd < 2 * n else 1.0
-        steps.append(aim * mu * -math.expm1(-loss) / (times * max(-x[0], x[1], 2.0)))
+        if _nearest(sample) <= 2 * loss and loss <= 2 * (_farthest(sample) + n * _heap(sample)):
+            x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
+            times = math.sqrt(n) if crowd < 2 * n else 1.0
+            steps.append(aim * mu * -math.expm1(-loss) / (times * max(-x[0], x[1], 2.0)))
     return min(steps)
 
 

@@ -1,0 +1,359 @@
+"""Samples beside a rest: against 30 digits, other engines, and the bounds on what spreading raises themselves."""
+
+import math
+from functools import partial
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import edgeworth as ew
+from edgeworth.composition import lattice, moments, narrowed, spread
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.by_profile import ByProfile
+from edgeworth.composition.spread import engine
+from edgeworth.composition.spread.graded import Graded, product
+from edgeworth.composition.spread.law import LeftOut, one_step, power
+from edgeworth.composition.spread.rest import Known, kinks_of, known
+from edgeworth.curves import LaplaceTradeOff
+from edgeworth.errors import ComputationFailed, Unsupported
+from edgeworth.losses import TotalLoss, privacy_loss
+
+DIRECTIONS = ("forward", "backward")
+NEARLY = 1 + 1e-13
+
+
+@pytest.fixture
+def few_points(monkeypatch):
+    """Little work for each law: wide ends, which hold as well."""
+    monkeypatch.setattr(engine, "_WORK", 3e7)
+    monkeypatch.setattr(engine, "_MORE_WORK", 1.0)
+    engine.prepared.cache_clear()
+    yield
+    engine.prepared.cache_clear()
+
+
+def sample(sigma, rate):
+    return ew.PoissonSampled(ew.Gaussian(sigma), rate=rate)
+
+
+def total_of(mechanism):
+    return TotalLoss.of(mechanism).finite
+
+
+def relative(ends):
+    return float((ends.upper[0] - ends.lower[0]) / ends.upper[0])
+
+
+# --- truths with 30 digits
+
+
+def one_sample(epsilon, mu, p, direction):
+    """The profile of one sample, as a formula without cancellation of what is small."""
+    if direction == "forward":
+        rise = mpmath.expm1(epsilon) + p
+        if rise <= 0:
+            return -mpmath.expm1(epsilon)
+        y = mpmath.log(rise / p) / mu + mu / 2
+        return p * mpmath.ncdf(mu - y) - rise * mpmath.ncdf(-y)
+    fall = (mpmath.expm1(-epsilon) + p) / p
+    if fall <= 0:
+        return mpmath.mpf(0)
+    y = mpmath.log(fall) / mu + mu / 2
+    return p * mpmath.exp(epsilon) * (fall * mpmath.ncdf(y) - mpmath.ncdf(y - mu))
+
+
+def two_samples(epsilon, mu, p, direction):
+    """The mean of the profile of one over the outcome of the other, split where it bends."""
+
+    def integrand(x):
+        rise = p * mpmath.expm1(mu * x - mu * mu / 2)
+        loss = mpmath.log1p(rise)
+        if direction == "backward":
+            return mpmath.npdf(x) * one_sample(epsilon + loss, mu, p, direction)
+        return mpmath.npdf(x) * (1 + rise) * one_sample(epsilon - loss, mu, p, direction)
+
+    places = [mpmath.mpf(x) for x in (-12, -7, -4, -2, 0, 2, 4, 7, 12, 18)]
+    sign = 1 if direction == "forward" else -1
+    bend = mpmath.expm1(sign * epsilon - mpmath.log1p(-p)) + p
+    if bend > 0:
+        turn = mpmath.log(bend / p) / mu + mu / 2
+        places = sorted([*places, *(turn + step for step in (-1, -0.2, 0, 0.2, 1) if -12 < turn + step < 18)])
+    return mpmath.quad(integrand, places)
+
+
+def beside_a_response(truth, epsilon, response, *arguments):
+    """Under Q the response says response with probability 1/(1 + e^-response); under P so it says -response."""
+    likely = 1 / (1 + mpmath.exp(-response))
+    return likely * truth(epsilon - response, *arguments) + (1 - likely) * truth(epsilon + response, *arguments)
+
+
+PLACES = (-0.3, 0.0, 0.4, 0.999, 1.0, 1.0 + 1e-6, 1.001, 1.02, 1.4)
+
+
+@pytest.mark.parametrize(
+    ("n", "sigma", "rate", "response"),
+    [
+        (1, 0.4, 1e-5, 1.7),
+        (1, 2.0, 3e-3, 0.3),
+        (1, 30.0, 0.02, 1.1),
+        (2, 0.9, 2e-4, 0.6),
+        (2, 5.0, 1e-6, 2.3),
+    ],
+)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.usefixtures("few_points")
+def test_delta_holds_thirty_digits_beside_a_response(n, sigma, rate, response, direction):
+    answers = spread.prepared(total_of(sample(sigma, rate) ** n * ew.RandomizedResponse(response)))
+    truth = one_sample if n == 1 else two_samples
+    with mpmath.workdps(30 if n == 1 else 20):
+        nothing = mpmath.mpf(10) ** (-28 if n == 1 else -18)
+        mu, p, answer = 1 / mpmath.mpf(sigma), mpmath.mpf(rate), mpmath.mpf(response)
+        for place in PLACES if n == 1 else PLACES[2::3]:
+            epsilon = place * response
+            exact = beside_a_response(truth, mpmath.mpf(epsilon), answer, mu, p, direction)
+            low, high = (float(end[0]) for end in answers.delta(direction, np.array([epsilon])))
+            assert low <= exact * NEARLY + nothing
+            assert exact <= high * NEARLY + nothing
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.usefixtures("few_points")
+def test_delta_holds_thirty_digits_beside_laplace_noise(direction):
+    """The rest has a density: its profile for |eps| <= theta is 1 - e^((eps - theta)/2)."""
+    sigma, rate, theta = 1.3, 1e-3, 0.8
+    answers = spread.prepared(total_of(sample(sigma, rate) * ew.Laplace(1 / theta)))
+    with mpmath.workdps(30):
+        mu, p, most = 1 / mpmath.mpf(sigma), mpmath.mpf(rate), mpmath.mpf(theta)
+
+        def rest(epsilon):
+            return 1 - mpmath.exp(epsilon) if epsilon < -most else max(1 - mpmath.exp((epsilon - most) / 2), 0)
+
+        def integrand(x, epsilon):
+            rise = p * mpmath.expm1(mu * x - mu * mu / 2)
+            if direction == "forward":
+                return mpmath.npdf(x) * (1 + rise) * rest(epsilon - mpmath.log1p(rise))
+            return mpmath.npdf(x) * rest(epsilon + mpmath.log1p(rise))
+
+        for place in (-0.9, 0.0, 0.5, 0.99, 1.0, 1.0005, 1.2):
+            epsilon = place * theta
+            sign = 1 if direction == "forward" else -1
+            bends = [mpmath.expm1(sign * (epsilon + end)) + p for end in (-most, most)]
+            turns = [mpmath.log(bend / p) / mu + mu / 2 for bend in bends if bend > 0]
+            places = sorted([*range(-12, 21, 2), *(turn for turn in turns if -12 < turn < 20)])
+            exact = mpmath.quad(partial(integrand, epsilon=mpmath.mpf(epsilon)), places)
+            low, high = (float(end[0]) for end in answers.delta(direction, np.array([epsilon])))
+            assert low <= exact * NEARLY + mpmath.mpf(10) ** -25
+            assert exact <= high * NEARLY + mpmath.mpf(10) ** -25
+
+
+# --- other engines
+
+RESTS = st.one_of(
+    st.tuples(st.floats(0.3, 10.0), st.integers(1, 3)).map(lambda b: ew.Laplace(b[0]) ** b[1]),
+    st.tuples(st.floats(0.4, 8.0), st.floats(0.1, 2.0)).map(lambda b: ew.Laplace(b[0]) * ew.RandomizedResponse(b[1])),
+    st.tuples(st.floats(0.1, 1.5), st.integers(1, 6)).map(lambda b: ew.RandomizedResponse(b[0]) ** b[1]),
+    st.floats(0.1, 1.5).map(lambda e: ew.ApproxDP(e, 1e-9) ** 2),
+)
+
+
+@pytest.mark.usefixtures("few_points")
+@settings(max_examples=15, deadline=None)
+@given(
+    sigma=st.floats(-0.5, 1.2).map(lambda x: 10**x),
+    rate=st.floats(-6, -2).map(lambda x: 10**x),
+    n=st.integers(1, 40),
+    rest=RESTS,
+    reading=st.one_of(
+        st.tuples(st.just("delta"), st.floats(-1.0, 1.1)),
+        st.tuples(st.just("epsilon"), st.floats(-30, -0.5).map(lambda x: 10**x)),
+        st.tuples(st.just("tradeoff"), st.floats(-8, -0.01).map(lambda x: 10**x)),
+    ),
+    direction=st.sampled_from([*DIRECTIONS, "both"]),
+)
+def test_readings_agree_with_tilted_moments(sigma, rate, n, rest, reading, direction):
+    total = total_of(sample(sigma, rate) ** n * rest)
+    what, argument = reading
+    asked = np.array([argument * spread.reach_of_rest(total) if what == "delta" else argument])
+    engines = ByProfile(spread.prepared(total), 1e-6), moments.prepared(total)
+    ends, truth = (getattr(answers, what)(direction, asked) for answers in engines)
+    assert ends.lower[0] <= truth.upper[0] * NEARLY
+    assert truth.lower[0] <= ends.upper[0] * NEARLY
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.usefixtures("few_points")
+def test_readings_agree_with_the_lattice(direction):
+    total = total_of(sample(0.7, 0.02) ** 3 * ew.RandomizedResponse(0.4))
+    found, other = spread.prepared(total), lattice.prepared(total, 1e-2)
+    for what, argument in (("delta", 0.3), ("delta", 0.7), ("epsilon", 1e-4)):
+        ends, truth = (getattr(answers, what)(direction, np.array([argument])) for answers in (found, other))
+        assert ends.lower[0] <= truth.upper[0] * NEARLY
+        assert truth.lower[0] <= ends.upper[0] * NEARLY
+        assert direction == "backward" or (relative(ends) < 0.05 and relative(truth) < 0.1)
+
+
+# --- the bounds themselves
+
+
+def above(points, mass, v):
+    """E[(x - v)_+] of a measure."""
+    return np.sum(mass * np.maximum(points - v[:, None], 0.0), axis=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(doubles=st.lists(st.booleans(), min_size=1, max_size=4), seed=st.integers(0, 10**6), same=st.booleans())
+def test_a_product_rises_by_no_more_than_its_tents(doubles, seed, same):
+    rng = np.random.default_rng(seed)
+    grid = Graded(0.05, 4, doubles)
+    one = rng.random(grid.points.size) ** 4
+    other = one if same else rng.random(grid.points.size) ** 4 * (rng.random(grid.points.size) < 0.5)
+    sums = product(grid, one, other, with_tents=True)
+    exact = np.add.outer(grid.points, grid.points).ravel(), np.multiply.outer(one, other).ravel()
+    last = float(grid.ends[-1])
+    beyond = (exact[0] >= last - 1e-9) * exact[1]
+    # what is beyond is spread there, and nothing else is lost
+    assert math.isclose(np.sum(sums.mass) + sums.beyond[0], np.sum(exact[1]), rel_tol=1e-12)
+    assert sums.beyond[0] >= np.sum(beyond) * (1 - 1e-12)
+    mean = np.sum(sums.mass * grid.x) + sums.beyond[1]
+    assert math.isclose(mean, np.sum(exact[1] * np.exp(exact[0])), rel_tol=1e-12)
+    share = rng.random(grid.points.size)
+    v = grid.x + share * grid.gaps
+    held = exact[0] < last - 1e-9
+    rise = above(grid.x, sums.mass, v) - above(np.exp(exact[0][held]), exact[1][held], v)
+    room = 1e-11 * float(np.sum(exact[1] * np.exp(exact[0])))
+    assert np.all(rise <= sums.tents + room)
+    if not held.all():
+        return
+    assert np.all(rise >= -room)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(0.5, 1e-4), (1.5, 0.02), (20.0, 1e-3)])
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("side", DIRECTIONS)
+def test_the_lower_law_is_below_the_upper_one_by_what_it_says(sigma, rate, n, side):
+    """Both against the profile of one sample, and the lower against the upper one of five."""
+    loss = privacy_loss(sample(sigma, rate))
+    grid = engine._graded([(loss, n)], 0.2)
+    low, high = (power(one_step(grid, loss, loss.base, way, 1e-9), n) for way in (side, "above"))
+    left_out, least = low.left_out, n * math.log1p(-rate)
+    assert 0 < left_out.kappa < 0.2
+    assert left_out.share <= 4 * n * 1e-9
+    x, v = np.exp(least + grid.points), np.exp(least + grid.points[9 :: max(grid.points.size // 300, 1)] * 1.003)
+    sign = 1 if side == "forward" else -1
+    values = [np.sum(law.mass * np.maximum(sign * (x - v[:, None]), 0.0), axis=1) for law in (low, high)]
+    at_mean, lost = np.maximum(sign * (1 - v), 0.0), left_out.masses[1 if side == "forward" else 0]
+    lower = (values[0] + left_out.kappa * np.maximum(at_mean - 2 * lost, 0.0)) * (1 - left_out.share)
+    assert np.all(lower <= values[1] * NEARLY + 1e-140)
+    if n == 1:
+        profile = ew.account(sample(sigma, rate), direction=side)
+        truth = profile.delta(np.log(v) * sign)
+        scale = 1.0 if side == "forward" else v
+        assert np.all(lower <= np.asarray(truth.upper) * scale * (1 + 1e-11) + 1e-140)
+        most = values[1] * (1 + 1e-11) + high.left_out.masses[1 if side == "forward" else 0] * np.maximum(v, 1.0)
+        assert np.all(np.asarray(truth.lower) * scale <= most)
+
+
+def test_what_products_leave_out_adds_up():
+    one, other = LeftOut(0.1, 1e-9, (1e-12, 2e-12)), LeftOut(0.2, 3e-9, (1e-11, 1e-10))
+    joined = one.joined(other)
+    assert joined.kappa == pytest.approx(0.28)
+    assert joined.share == pytest.approx(4e-9)
+    assert joined.masses == pytest.approx((1.1e-11, 1.02e-10))
+
+
+def test_too_few_points_are_refused():
+    loss = privacy_loss(sample(0.5, 1e-3))
+    with pytest.raises(ComputationFailed, match=r"^the points are too few for the loss of these samples$"):
+        one_step(Graded(0.5, 2, [True, True]), loss, loss.base, "forward", 1e-9)
+
+
+# --- the rest
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    theta=st.floats(0.1, 5.0),
+    places=st.lists(st.integers(-1500, 1500), min_size=3, max_size=12, unique=True),
+    width=st.sampled_from([1e-12, 1e-9, 1e-3]),
+)
+def test_a_profile_is_enclosed_wherever_it_is_known(theta, places, width):
+    profile = LaplaceTradeOff(theta).profile()
+    at = np.sort(np.array(places)) * (theta / 1000)
+    values = profile(at)
+    table = Known(at, Ends(values * (1 - width), values * (1 + width)), np.zeros(at.size, dtype=bool))
+    t = np.linspace(-3 * theta, 3 * theta, 401)
+    ends, truth = known(table, t), profile(t)
+    assert np.all(ends.lower <= truth * (1 + 1e-12) + 1e-15)
+    assert np.all(truth <= ends.upper * (1 + 1e-12) + 1e-15)
+
+
+def test_atoms_are_listed_once():
+    rest = TotalLoss.of(ew.RandomizedResponse(0.1) ** 30 * ew.RandomizedResponse(0.2) ** 10 * ew.ApproxDP(0.3, 1e-6))
+    kinks = kinks_of(rest)
+    assert kinks.place.round(6).tolist() == [round(0.1 * k, 6) for k in range(-53, 54, 2)]
+    assert kinks.room < 1e-10
+    assert kinks_of(TotalLoss.of(ew.DiscreteGaussian(2.0))) is None
+    assert kinks_of(TotalLoss.of(ew.RandomizedResponse(0.1) ** 10_000)) is None
+
+
+def test_between_atoms_a_profile_is_straight_to_all_digits():
+    """One sample of next to no loss adds nothing, and reading the rest from a table loses nothing."""
+    answers = spread.prepared(total_of(sample(1.0, 1e-9) * ew.RandomizedResponse(0.5) ** 3))
+    truth = ew.account(ew.RandomizedResponse(0.5) ** 3)
+    for epsilon in (0.0, 0.2, 0.77, 1.2):
+        ends = answers.delta("forward", np.array([epsilon]))
+        assert relative(ends) < 2e-8
+        assert ends.lower[0] * (1 - 1e-8) <= truth.delta(epsilon).upper
+
+
+# --- who asks for it
+
+
+def test_it_applies_to_few_samples_beside_what_has_all_digits():
+    few = sample(2.0, 1e-5) ** 10
+    assert engine.applies(total_of(few * ew.RandomizedResponse(0.3)))
+    assert engine.applies(total_of(few * ew.Laplace(1.0) ** 3))
+    assert not engine.applies(total_of(few))
+    assert not engine.applies(total_of(few * ew.Gaussian(1.0)))
+    assert not engine.applies(total_of(sample(2.0, 1e-5) ** 100 * ew.Laplace(1.0)))
+    assert not engine.applies(total_of(sample(2.0, 0.2) ** 3 * ew.Laplace(1.0)))
+    with pytest.raises(Unsupported, match=r"^there are no few samples here beside steps that another engine"):
+        engine.prepared(total_of(ew.Laplace(1.0)))
+
+
+def test_the_overlap_is_not_read():
+    answers = spread.prepared(total_of(sample(2.0, 1e-5) * ew.RandomizedResponse(0.3)))
+    with pytest.raises(Unsupported, match=r"^the overlap of samples beside a rest is not read"):
+        answers.read("overlap", np.zeros(1))
+    ends = answers.read("reverse", np.array([-0.1]))
+    assert ends == answers.delta("backward", np.array([0.1]))
+    assert answers.delta("forward", np.array([math.inf, -math.inf])).upper.tolist() == [0.0, 1.0]
+
+
+def test_readings_beyond_the_atoms_have_six_digits():
+    mechanism = sample(3.44, 2.198e-6) ** 3 * ew.Laplace(4.555) ** 2 * ew.RandomizedResponse(0.3547)
+    account = ew.account(mechanism, direction="forward")
+    assert account.certificate.method == "lattice"
+    assert "graded points" in account.certificate.notes[-1]
+    for reading in (account.epsilon(1e-13), account.delta(0.5), account.tradeoff(0.3)):
+        assert reading.upper - reading.lower <= 1e-6 * reading.upper
+
+
+def test_many_readings_are_left_to_the_lattice(monkeypatch):
+    """And what lies far out and is wide is narrowed by it."""
+    asked = []
+
+    class Other:
+        def epsilon(self, direction, delta):
+            asked.append((direction, delta.size))
+            return Ends(np.full(delta.size, 9.0), np.full(delta.size, 9.5))
+
+    total = total_of(sample(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
+    monkeypatch.setattr(narrowed, "_rounded", lambda *_: Other())
+    answers = narrowed._BesideARest(total, narrowed.Aim(1e-9, 1e-9))
+    assert answers.epsilon("forward", np.full(17, 1e-3)).upper.tolist() == [9.5] * 17
+    answers.epsilon("forward", np.array([1e-20]))
+    assert asked == [("forward", 17), *[("forward", 1)] * 2]
