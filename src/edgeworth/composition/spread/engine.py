@@ -30,6 +30,7 @@ _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
 _WORK = 1.2e10  # products of two masses if none were 0: about a second for the three laws
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, and what that allows
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
+_IN_HEAP, _FAR_OUT = 8.0, 26.0  # standard deviations that are resolved, of all samples together and of one
 _ALLOWED = 1e-8  # relative, of a reading: what all spreadings together may leave out of it
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -136,8 +137,8 @@ def _wanted(samples: list[tuple[SampledLoss, int]], loss: float, aim: float) -> 
         mu, crowd = _mu(sample), loss / _heap(sample)
         if _nearest(sample) <= 2 * loss and loss <= 2 * (_farthest(sample) + n * _heap(sample)):
             x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
-            times = math.sqrt(n) if crowd < 2 * n else 1.0
-            steps.append(aim * mu * -math.expm1(-loss) / (times * max(-x[0], x[1], 2.0)))
+            times, most = (math.sqrt(n), _IN_HEAP) if crowd < 2 * n else (1.0, _FAR_OUT)
+            steps.append(aim * mu * -math.expm1(-loss) / (times * min(max(-x[0], x[1], 2.0), most)))
     return min(steps)
 
 
