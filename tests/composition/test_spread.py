@@ -337,6 +337,7 @@ def test_the_overlap_is_not_read():
     ends = answers.read("reverse", np.array([-0.1]))
     assert ends == answers.delta("backward", np.array([0.1]))
     assert answers.delta("forward", np.array([math.inf, -math.inf])).upper.tolist() == [0.0, 1.0]
+    assert answers.delta("backward", np.array([0.30001, 0.300011])).upper.tolist()[1] == 0.0
 
 
 def test_readings_beyond_the_atoms_have_six_digits():

@@ -45,6 +45,7 @@ class SpreadAnswers(SearchedAnswers):
         self._moments = moments.prepared(total)
         super().__init__(self._moments, 0.0, symmetric=False)
         self._law, self._least, self._rest = cache(law), least, rest
+        self._largest = {"forward": total.support[1], "backward": -total.support[0]}
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""
@@ -52,9 +53,11 @@ class SpreadAnswers(SearchedAnswers):
         return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
 
     def _one(self, direction: Direction, epsilon: float) -> tuple[float, float]:
-        if math.isinf(epsilon):
-            return (0.0, 0.0) if epsilon > 0 else (1.0, 1.0)
         side: Side = "forward" if direction == "forward" else "backward"
+        if epsilon == math.inf or epsilon > self._largest[side] * (1 + 64 * _UNIT):
+            return 0.0, 0.0
+        if epsilon == -math.inf:
+            return 1.0, 1.0
         above, below = self._law("above"), self._law(side)
         sign = -1 if side == "forward" else 1
         table = self._rest.around(direction, epsilon + sign * (self._least + _thinned(above)))
