@@ -358,9 +358,12 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
             asked.append((direction, delta.size))
             return Ends(np.full(delta.size, 9.0), np.full(delta.size, 9.5))
 
+        tradeoff = epsilon
+
     total = total_of(sample(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
     monkeypatch.setattr(narrowed, "_rounded", lambda *_: Other())
     answers = narrowed._BesideARest(total, narrowed.Aim(1e-9, 1e-9))
-    assert answers.epsilon("forward", np.full(17, 1e-3)).upper.tolist() == [9.5] * 17
+    assert answers.epsilon("forward", np.full(65, 1e-3)).upper.tolist() == [9.5] * 65
     answers.epsilon("forward", np.array([1e-20]))
-    assert asked == [("forward", 17), *[("forward", 1)] * 2]
+    assert answers.tradeoff("forward", np.full(17, 0.1)).upper.tolist() == [9.5] * 17
+    assert asked == [("forward", 65), *[("forward", 1)] * 2, ("forward", 17)]

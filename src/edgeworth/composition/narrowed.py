@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Aim", "narrowed"]
 
 _NEARLY_ALL_DIGITS = 1e-9
-_FEW_READINGS = 16  # at a time, which tilted moments, or samples beside a rest, are asked for before a lattice
+_FEW_READINGS = 16  # at a time, which tilted moments are asked for before a lattice
+_MORE_READINGS = 64  # of delta and epsilon of samples beside a rest
 _NOTHING_OPEN = 1e-11  # a relative width at which their answer is taken
 _FEW_PARTS = 20  # different steps, for which a lattice is finer than a line for Laplace noise
 _VERY_MANY_PARTS = 150  # for which a lattice has no points left for f
@@ -127,8 +128,10 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
 class _FewFirst(Combined):
     """A few readings are asked of one engine, and what it leaves wide of another one; many of the latter alone."""
 
+    _most = _FEW_READINGS
+
     def _ask(self, argument: Array, ask: Callable[[Answers, Array], Ends]) -> Ends:
-        return ask(self._second, argument) if argument.size > _FEW_READINGS else super()._ask(argument, ask)
+        return ask(self._second, argument) if argument.size > self._most else super()._ask(argument, ask)
 
     def bridge(self) -> tuple[float, float]:
         """That of the latter."""
@@ -140,6 +143,8 @@ class _BesideARest(_FewFirst):
 
     No lattice holds both a heap of samples and a rest; but farther out than the rest reaches it may have more digits.
     """
+
+    _most = _MORE_READINGS
 
     def __init__(self, total: TotalLoss, aim: Aim) -> None:
         first = ByProfile(spread.prepared(total), aim.wide)
@@ -156,6 +161,12 @@ class _BesideARest(_FewFirst):
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         ends = super().epsilon(direction, delta)
         return self._far_out(ends, ends.lower, lambda some: self._second.epsilon(direction, delta[some]))
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha), each of which takes many of delta."""
+        if alpha.size > _FEW_READINGS:
+            return self._second.tradeoff(direction, alpha)
+        return super().tradeoff(direction, alpha)
 
     def _far_out(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
         (wide,) = np.nonzero(is_wide(ends, self._asked) & (epsilon > self._far))
