@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
+from edgeworth.composition import moments
 from edgeworth.composition.lattice.ladder import Ladder
 from edgeworth.composition.lattice.plan import Goal, _back, planned
 from edgeworth.losses import TotalLoss
@@ -93,3 +94,13 @@ def test_how_likely_a_sum_comes_back_is_about_that_of_one_far_outcome():
     np.testing.assert_allclose(back, exact, rtol=1e-6)
     np.testing.assert_allclose(mirrored, exact, rtol=1e-6)
     assert math.isclose(float(_back(total.parts, np.array([0.0]), right=True)[0]), 1.0)
+
+
+def test_a_bulk_beside_far_outcomes_is_seen_closely():
+    """Of very many steps the bulk counts, which lies within one cell of a law that reaches to all far outcomes."""
+    many = ew.PoissonSampled(ew.Gaussian(1.485785309231603), 1.1e-5, adjacency="replace", clipped=True) ** 29512
+    account = ew.account(many, method="lattice", direction="forward")
+    found = account.epsilon(2.57e-17)
+    known = moments.prepared(account.total).root("forward", 2.57e-17)
+    assert max(found.lower, known[0]) <= min(found.upper, known[1])
+    assert found.upper - found.lower < 1e-6 * found.upper

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeworth.amplification import sampled_loss
 from edgeworth.composition.lattice.cells import Cells, cells, period
+from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Goal", "Parts", "Plan", "common_step", "planned"]
+__all__ = ["Goal", "Parts", "Plan", "common_step", "planned", "two_sided"]
 
 _MOST_SCOUTS = 8
 _LONGEST_TILT = 1e5  # in units of 1/spread
@@ -179,11 +182,15 @@ def _back_by_one(parts: Parts, t: Array, *, right: bool) -> Array:
     return np.asarray(np.minimum(one + np.exp(-0.125 * t * t / np.maximum(variance, _LEAST_VARIANCE)), 1.0))
 
 
-def planned(parts: Parts, goal: Goal, spread: float) -> Plan:
-    """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is."""
-    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread))
+def planned(parts: Parts, goal: Goal, spread: float, *, closely: bool = False) -> Plan:
+    """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is.
+
+    `closely` takes moments from nodes, not from the rough laws: those of records that are replaced have far outcomes on
+    both sides, and their bulk within a cell or two. Where one far outcome is all that counts these are the better ones.
+    """
+    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread), closely=closely)
     for _ in range(_MOST_SCOUTS):
-        tried = _scouted(parts, goal, spread, plan.reach)
+        tried = _scouted(parts, goal, spread, plan.reach, closely=closely)
         done = _length(tried) > 0.5 * _length(plan)
         plan = tried
         if done:
@@ -196,12 +203,17 @@ def _length(plan: Plan) -> float:
     return sum(ends[1] - ends[0] for ends in plan.reach)
 
 
-def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]]) -> Plan:
+def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]], *, closely: bool) -> Plan:
     charge(_SCOUTED * len(parts))
     rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
 
+    moments = [
+        _nodes_moment(loss, ends) if closely and two_sided(loss) else partial(log_moment, made)
+        for (loss, _), made, ends in zip(parts, rough, reach, strict=True)
+    ]
+
     def k(c: float) -> float:
-        return sum(n * log_moment(r, c) for r, (_, n) in zip(rough, parts, strict=True))
+        return sum(n * moment(c) for moment, (_, n) in zip(moments, parts, strict=True))
 
     middle = 0.5 * (goal.least + goal.greatest)
     steepest = min([_LONGEST_TILT / spread, *(_STEEPEST / length for loss, _ in parts if (length := period(loss)))])
@@ -218,6 +230,19 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
     cut = [_cut(r, tilt, n, goal, ends) for r, (_, n), ends in zip(rough, parts, reach, strict=True)]
     return Plan(parts, goal, tilt, window, cut)
+
+
+def two_sided(loss: PrivacyLoss) -> bool:
+    """Whether it is that of a record that is replaced, with a density on both sides."""
+    return isinstance(loss, ReplacedLoss | ReplacedGaussianLoss) and not loss.is_atomic
+
+
+def _nodes_moment(loss: PrivacyLoss, ends: tuple[float, float]) -> Callable[[float], float]:
+    """K of one step within its range, by some thousand nodes."""
+    nodes = masses(loss, ends, _STEEPEST / (ends[1] - ends[0]), 0.0)
+    seen = (nodes.place >= ends[0]) & (nodes.place <= ends[1])
+    place, log_mass = nodes.place[seen], nodes.log_mass[seen]
+    return lambda c: log_sum(c * place + log_mass)
 
 
 def _scout_step(loss: PrivacyLoss, ends: tuple[float, float]) -> float:

@@ -15,7 +15,7 @@ from scipy import fft
 
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.masses import far_left, masses
-from edgeworth.composition.lattice.plan import Goal, Parts, Plan, common_step, planned
+from edgeworth.composition.lattice.plan import Goal, Parts, Plan, common_step, planned, two_sided
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.lattice.smoothed import Line, SmoothTail, smoothed
 from edgeworth.composition.lattice.tilted_lattice import Tail, convolved
@@ -190,14 +190,33 @@ def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
     common, exact = common_step(parts)
     if exact and common is not None:
         return _built(plan, common)
+    made = _made_roughly(plan)
+    hopeless = _TRIED if made is None else made.quality()[0]
+    if hopeless and any(two_sided(loss) for loss, _ in parts):
+        other = _planned_closely(parts, goal, spread)
+        if other is not None and 2 * other.quality()[0] <= hopeless:
+            return other
+    if made is None:
+        raise ComputationFailed("no lattice of some thousand points holds this law; use another method")
+    return made
+
+
+def _planned_closely(parts: Parts, goal: Goal, spread: float) -> Rung | None:
+    """A rough rung of a plan that sees the bulk of the steps; None where that fails."""
+    try:
+        return _made_roughly(planned(parts, goal, spread, closely=True))
+    except ComputationFailed:
+        return None
+
+
+def _made_roughly(plan: Plan) -> Rung | None:
+    """A rough rung, rounded if the steps are few and smoothed if they are many, or the other way where that is bad."""
     makers = [_rounded, _roughly_smoothed]
-    if sum(n for _, n in parts) > _FEW_STEPS:
+    if sum(n for _, n in plan.parts) > _FEW_STEPS:
         makers.reverse()
     made = makers[0](plan)
     if made is None or made.quality()[0] > _TRIED // 2:
         made = makers[1](plan) or made
-    if made is None:
-        raise ComputationFailed("no lattice of some thousand points holds this law; use another method")
     return made
 
 
