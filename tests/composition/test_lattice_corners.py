@@ -13,6 +13,7 @@ from edgeworth.composition.lattice.plan import Goal
 from edgeworth.composition.lattice.rounding import lowered, raised
 from edgeworth.composition.lattice.rung import prepare
 from edgeworth.composition.lattice.smoothed import Line, smoothed
+from edgeworth.composition.lattice.tilted_lattice import convolved
 from edgeworth.composition.lattice.tradeoff import Polygon, polygon
 from edgeworth.composition.lattice.transforms import transform
 from edgeworth.errors import ComputationFailed
@@ -77,3 +78,29 @@ def test_endless_atoms_far_apart_raise_no_warning():
     release = ew.DiscreteGaussian(0.16347450559496612, 4) ** 5 * ew.ApproxDP(0.0239, 7.2e-12) ** 3
     found = ew.account(release).epsilon(0.1)
     assert 0 < found.lower <= found.upper < math.inf
+
+
+@pytest.mark.parametrize(("kind", "tilt", "ends"), [("reverse", -3.0, (-2.0, -1.0)), ("delta", 4.0, (1.0, 2.0))])
+def test_a_threshold_beyond_a_law_that_was_cut_is_read_where_it_is(kind, tilt, ends):
+    law = raised(cells(GaussianLoss(1.0), 0.01, ends), tilt)
+    points = 0.01 * (law.first + np.arange(law.mass.size))
+    masses_there = law.mass * np.exp(law.log_scale - tilt * points)
+    exact = float(np.sum(masses_there * np.abs(-np.expm1(points))))
+    tail = convolved([(law, 1)], tilt, 0.01, 0.0, (-2.5, 2.5)).tail(kind, -0.1, 0.1)
+    lower, upper = (float(end[0]) for end in tail.ends(np.zeros(1)))
+    assert lower <= exact <= upper
+    assert upper - lower < 1e-9 * exact
+
+
+@pytest.mark.parametrize(
+    ("kind", "tilt", "refused"),
+    [("reverse", -1.0, 1e6), ("delta", 2.0, -1e6), ("overlap", 0.5, 1e6), ("overlap", 0.5, -1e6)],
+)
+def test_a_threshold_too_far_outside_a_law_is_refused(kind, tilt, refused):
+    law = raised(cells(GaussianLoss(1.0), 0.01, (-2.0, 2.0)), tilt)
+    total = convolved([(law, 1)], tilt, 0.01, 0.0, (min(refused, -2.5), max(refused, 2.5)))
+    assert total.window.size < 1000
+    with pytest.raises(ComputationFailed) as error:
+        total.tail(kind, refused, refused)
+    assert str(error.value) == "a threshold lies too far outside the law for the lattice; use another method"
+    assert total.tail(kind, 0.0, 0.1).ends(np.zeros(1))[1][0] > 0

@@ -42,6 +42,7 @@ _MOST_BLOCKS = 2**12
 _TINY = 1e-250  # more than the masses can have that are too small to be accurate relative to themselves
 _MOST_NATS = 600.0  # by which masses that were raised for rounding may have grown
 _SMALL = 2**12  # windows that are kept whole
+_LONGEST = 2**20  # points of a window that goes on where the law has ended
 _RUN = 2**14  # points at a time, of a recursion
 _SHIFTS = tuple(0.03 * 1.7**k for k in range(16))  # tilts tried for what is outside, in units of 10/width
 
@@ -80,7 +81,14 @@ class TiltedSum:
     error: float
 
     def tail(self, kind: Kind, least: float, greatest: float) -> Tail:
-        """The readings at the points between two losses."""
+        """The readings at the points between two losses.
+
+        Beyond the law delta is 0 on the right, and the reverse on the left; nothing else is read outside the window.
+        """
+        first, h = self.window.first, self.window.h
+        start, end = self.window.offset + h * first, self.window.offset + h * (first + self.window.size - 1)
+        if (start > least and kind != "reverse") or (end < greatest and kind != "delta"):
+            raise ComputationFailed("a threshold lies too far outside the law for the lattice; use another method")
         make = {"delta": _delta, "reverse": _reverse, "overlap": _overlap}[kind]
         main, side, other, kernels = make(self.mass, self.tilt, self.window.h)
         low, high = (int(self.window.place(np.array([t]))[0][0]) for t in (least, greatest))
@@ -232,11 +240,16 @@ class Tail:
 def convolved(
     laws: list[tuple[PointLaw, int]], tilt: float, h: float, offset: float, reach: tuple[float, float]
 ) -> TiltedSum:
-    """The law of the sum of n_i independent copies of each law, in a window around `reach`."""
+    """The law of the sum of n_i independent copies of each law, in a window around `reach`.
+
+    The window holds all of `reach`, be the law shorter: thresholds are read inside it. One too long for that ends with
+    the law.
+    """
     numbers = sum(n * law.first for law, n in laws)
     longest = sum(n * (law.mass.size - 1) for law, n in laws) + 1
-    first = max(math.floor((reach[0] - offset) / h) - 2, numbers - 2)
-    last = min(math.ceil((reach[1] - offset) / h) + 4, numbers + longest + 2)
+    first, last = math.floor((reach[0] - offset) / h) - 2, math.ceil((reach[1] - offset) / h) + 4
+    if last - first > _LONGEST:
+        first, last = max(first, numbers - 2), min(last, numbers + longest + 2)
     size = fft.next_fast_len(max(last - first, 16), real=True)
     charge(size * len(laws))
     if math.fsum(n * math.log(max(float(np.sum(law.mass)), 1e-300)) for law, n in laws) > _MOST_NATS:
