@@ -19,6 +19,7 @@ from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
+from edgeworth.composition.contour.one_far import log_one_far
 from edgeworth.errors import EdgeworthError
 from edgeworth.losses import GaussianLoss, SampledLoss
 
@@ -40,6 +41,7 @@ _LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate
 _SMALL = 1e-150  # a reading, for which no jumps are followed
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
 _DEEPEST = 750.0  # nats: beyond, numbers underflow
+_UNDERFLOWS, _LEAST = -746.0, 5e-324  # a logarithm below which a reading is less than the smallest number
 _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
 _NEARLY_DENSE = 1e-3  # n p^2 from which on its whole lines can be had
 _WIDE = 1e-10  # a relative width at which the other way is tried, …
@@ -195,6 +197,16 @@ class Answers:
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
+        if not self._is_sparse:
+            return self._delta(direction, epsilon)
+        most = log_one_far(self.total, epsilon)
+        (asked,) = np.nonzero(most > _UNDERFLOWS)
+        lower, upper = np.zeros(epsilon.size), np.full(epsilon.size, _LEAST)
+        if asked.size:
+            lower[asked], upper[asked] = self._delta(direction, epsilon[asked])
+        return Ends(lower, upper)
+
+    def _delta(self, direction: Direction, epsilon: Array) -> Ends:
         # A guess from the normal law, on the shallow side: tails are heavier than that.
         away = np.minimum(np.maximum(epsilon - self._bulk.mean_under_q, 0.0), _FARTHEST) * self._bulk.width
         depth = -0.3 * away * away
