@@ -14,6 +14,7 @@ from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.result import nothing_ran
 from edgeworth.errors import EdgeworthError
+from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance that a lattice a
 _FINER = 0.1  # of what a lattice aims at, that lines do: f is a difference of what they read
 _WIDE_FOR_A_LATTICE = 1e-4  # relative: what a lattice can narrow of samples beside atoms
 _FAR = 0.05  # farther out than a rest reaches, from where on it may
+_LARGE_MU = 3.0  # of samples, from which on a lattice's tests cost more than its profile
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -120,9 +122,15 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
         if lattice.lines_apply(total):
             return _by_lines(total, aim)
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
-        return ByProfile(made, aim.wide, slow=True, tests_last=True)
+        return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
 
     return Combined(ByProfile(contour.prepared(total), aim.wide), after, aim.wide)
+
+
+def _has_little_noise(total: TotalLoss) -> bool:
+    """Whether the tests of a lattice would take all the time that a reading of f has: by measurement."""
+    samples = [loss.base for loss, _ in total.parts if isinstance(loss, SampledLoss)]
+    return any(isinstance(base, GaussianLoss) and base.mu > _LARGE_MU for base in samples)
 
 
 class _FewFirst(Combined):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends, all_narrow
+from edgeworth.composition.answered import Ends, all_narrow, narrow
 from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
 from edgeworth.composition.contour.integrals import Integrals, Kind, Rung
 from edgeworth.composition.contour.sampled_gaussian import Steps
@@ -98,19 +98,21 @@ class LineProfiles:
     def _by_complement(self, direction: Direction, epsilon: Array) -> Ends:
         """1 - delta = Q[T <= eps] + e^eps P[T > eps], or its mirror image.
 
-        A P[T > eps] that underflows is only known to be tiny: where e^eps makes much of it, delta itself is read, too.
+        A P[T > eps] that underflows is only known to be tiny: where e^eps makes much of it, delta itself is read, too,
+        and so it is where a line of its complement cannot be had.
         """
         kinds: tuple[Kind, Kind] = ("beta", "alpha") if direction == "forward" else ("alpha", "beta")
         miss, rejected = (self._read(kind, sign_of(direction) * epsilon) for kind in kinds)
         with np.errstate(divide="ignore"):
             least = miss.lower + np.exp(np.minimum(epsilon + np.log(rejected.lower), 0.0))
         most = miss.upper + np.exp(np.minimum(epsilon + np.log(np.maximum(rejected.upper, _UNDERFLOWN)), 0.0))
-        lower = np.clip(1 - most - 4 * ROUNDING, 0.0, 1.0)
-        (open_,) = np.nonzero(epsilon > _LARGEST)
+        lower, upper = (np.clip(1 - part, 0.0, 1.0) for part in (most + 4 * ROUNDING, least - 4 * ROUNDING))
+        (open_,) = np.nonzero((epsilon > _LARGEST) | (upper - lower > _POOR))
         if open_.size:
             itself = self._read(_PROFILES[direction][0], sign_of(direction) * epsilon[open_])
-            lower[open_] = np.maximum(lower[open_], itself.lower)
-        return Ends(lower, np.clip(1 - least + 4 * ROUNDING, 0.0, 1.0))
+            narrow(ends := Ends(lower, upper), open_, Ends(itself.lower, np.minimum(itself.upper, 1.0)))
+            return ends
+        return Ends(lower, upper)
 
     @cached_property
     def _ceiling(self) -> BackwardCeiling:
