@@ -27,7 +27,7 @@ def test_tests_of_losses_beyond_doubles_are_answered_by_moments(alpha):
     account = ew.account(STEEP, method="lattice", direction="backward")
     test = account.tradeoff(alpha)
     known = moments.prepared(account.total).tradeoff("backward", np.array([alpha]))
-    assert 0.0 <= test.lower <= test.upper <= known.upper[0]
+    assert 0.0 <= test.lower <= test.upper <= known.upper[0] + 2e-315  # what may be lost below 1e-308
 
 
 @pytest.mark.parametrize("tilt", [-400.0, 400.0])

@@ -215,10 +215,10 @@ def test_a_product_rises_by_no_more_than_its_tents(doubles, seed, same):
     last = float(grid.ends[-1])
     beyond = (exact[0] >= last - 1e-9) * exact[1]
     # what is beyond is spread there, and nothing else is lost
-    assert math.isclose(np.sum(sums.mass) + sums.beyond[0], np.sum(exact[1]), rel_tol=1e-12)
+    assert np.sum(sums.mass) + sums.beyond[0] == pytest.approx(np.sum(exact[1]), rel=1e-12)
     assert sums.beyond[0] >= np.sum(beyond) * (1 - 1e-12)
     mean = np.sum(sums.mass * grid.x) + sums.beyond[1]
-    assert math.isclose(mean, np.sum(exact[1] * np.exp(exact[0])), rel_tol=1e-12)
+    assert mean == pytest.approx(np.sum(exact[1] * np.exp(exact[0])), rel=1e-12)
     share = rng.random(grid.points.size)
     v = grid.x + share * grid.gaps
     held = exact[0] < last - 1e-9
@@ -259,9 +259,9 @@ def test_the_lower_law_is_below_the_upper_one_by_what_it_says(sigma, rate, n, si
 def test_what_products_leave_out_adds_up():
     one, other = LeftOut(0.1, 1e-9, (1e-12, 2e-12)), LeftOut(0.2, 3e-9, (1e-11, 1e-10))
     joined = one.joined(other)
-    assert joined.kappa == pytest.approx(0.28)
-    assert joined.share == pytest.approx(4e-9)
-    assert joined.masses == pytest.approx((1.1e-11, 1.02e-10))
+    assert joined.kappa == pytest.approx(0.28, rel=1e-12)
+    assert joined.share == pytest.approx(4e-9, rel=1e-12, abs=0)
+    assert joined.masses == pytest.approx((1.1e-11, 1.02e-10), rel=1e-12, abs=0)
 
 
 def test_too_few_points_are_refused():
