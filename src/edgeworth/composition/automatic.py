@@ -58,6 +58,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | samples alone, or 50 of them in a mix, at rates below .03   | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
+    | few samples at small rates beside atoms                     | lattice     | on graded points, seven digits  |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
     """
