@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from flint import arb
 
+from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import _SHAPES, Integrals, Rung
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.raised import raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
-from edgeworth.composition.contour.tilted_part import NATS, _nodes, _spacing, _window, tilt_part
+from edgeworth.composition.contour.tilted_part import _nodes, _spacing, _window, tilt_part
 from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 

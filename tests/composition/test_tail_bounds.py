@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.contour.tail import Tail
-from edgeworth.composition.contour.tilted_part import NATS, tilt_part
+from edgeworth.composition.contour.tilted_part import tilt_part
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 modulus = runpy.run_path(str(Path(__file__).with_name("truth_line.py")))["modulus"]

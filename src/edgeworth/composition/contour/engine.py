@@ -15,8 +15,8 @@ import numpy as np
 from edgeworth.composition.answered import answered
 from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.answers import Answers
+from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import ALIAS_NATS
-from edgeworth.composition.contour.tilted_part import NATS
 from edgeworth.curves import Certificate
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss, TotalLoss

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.ladder import Ladder, Side
 from edgeworth.composition.contour.line import LARGEST, Line
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.roots import Roots
-from edgeworth.composition.contour.tilted_part import NATS
 from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:

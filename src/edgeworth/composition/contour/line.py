@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far_enough, log_far, sampled, tail_beyond
-from edgeworth.composition.contour.tilted_part import NATS, SUM_ROUNDING, TiltedPart, tilt_part
+from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_part
 from edgeworth.composition.one_thread import one_thread
 from edgeworth.errors import TooLarge
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.contour import replaced_gaussian
+from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.shifted import (
@@ -27,7 +28,6 @@ from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiple
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss
-from edgeworth.losses.moments import excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
     from edgeworth.losses import Nodes
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "SUM_ROUNDING", "TiltedPart", "tilt_nodes", "tilt_part"]
+__all__ = ["TiltedPart", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
-SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
-NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
 _MOST_POINTS = 60_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _LARGEST_MU = 8.0
@@ -50,10 +48,8 @@ _WORTH_A_PRODUCT = 48
 _CELLS = np.linspace(0.0, 1.0, 150)
 _LOOKING = np.linspace(0.0, 1.0, 160)
 _LOW = 200.0  # a frequency, times an angle
-_LARGEST = 600.0  # of an exponent
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
 _FEW_POINTS = 400  # … where that makes no more points
-_NEAR_Q = 0.5  # of the distance of a tilt from 1, below which moments are taken over Q
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
 
 
@@ -186,8 +182,8 @@ def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> Tilted
     weight /= float(np.sum(weight))
     # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
     extra += 10 * _UNIT
-    noise = _noise(nodes.loss, nodes.log_weight, c) + extra
-    moment = _log_moment(nodes.loss, nodes.log_weight, c, 0.0, extra)
+    noise = weight_noise(nodes.loss, nodes.log_weight, c) + extra
+    moment = certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra)
     return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 
@@ -219,7 +215,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     # Of L: mu x - mu^2/2 is off by some ulps of its parts, mu by one, and L by r times that.
     moved = (3 * _UNIT * step.mu) * posterior * (np.abs(x) + step.mu)
     blur = float(weight @ moved)
-    noise = _noise(loss, log_weight, c) + of_window + abs(c) * moved
+    noise = weight_noise(loss, log_weight, c) + of_window + abs(c) * moved
     shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
     if step.is_jump:
         shifted = with_cell_masses(shifted, weight, h, step.bend(c))
@@ -232,7 +228,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         )
     null, alternative = (math.exp(log) for log in step.log_dropped)
     missing = c * (null - alternative) - null
-    log_moment, log_moment_error = _log_moment(loss, log_weight, c, missing, of_window, moved)
+    log_moment, log_moment_error = certified_moment(loss, log_weight, c, missing, of_window, moved)
     dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
     return TiltedPart(
         count,
@@ -259,11 +255,13 @@ def _tilt_replaced_gaussian(step: ReplacedGaussianLoss, count: int, c: float, fr
     weight /= float(np.sum(weight))
     edge = float(weight[0] + weight[-1]) / h
     extra = replaced_gaussian.noise(step, c, x, loss)
-    moment = _log_moment(loss, log_weight, c, 0.0, extra)
+    moment = certified_moment(loss, log_weight, c, 0.0, extra)
     falls = replaced_gaussian.variation(step, c, x, weight, h)
     quadrature = 4.2 * math.exp(-nats) + 2 * edge
     shifted = mixture_bounds(step, c, x, weight, frequency)
-    return TiltedPart(count, loss, weight, _noise(loss, log_weight, c) + extra, *moment, quadrature, falls, shifted)
+    return TiltedPart(
+        count, loss, weight, weight_noise(loss, log_weight, c) + extra, *moment, quadrature, falls, shifted
+    )
 
 
 def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, window: tuple[float, float]) -> float:
@@ -297,71 +295,6 @@ def _nodes(h: float, window: tuple[float, float]) -> Array:
     if (window[1] - window[0]) / h > _MOST_POINTS:
         raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
     return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
-
-
-def _noise(loss: Array, log_weight: Array, c: float) -> Array:
-    """Relative rounding error of e^(cL + log weight): some ulps of each exponent, and of e^ itself."""
-    return np.asarray(_UNIT * (8 + 13 * np.abs(c * loss) + 3 * np.abs(log_weight)))
-
-
-def _log_moment(
-    loss: Array,
-    log_weight: Array,
-    c: float,
-    missing: float = 0.0,
-    extra: Array | float = 0.0,
-    moved: Array | float = 0.0,
-) -> tuple[float, float]:
-    """Log E_P[e^(cL)] without the cancellation of 1 + small, and a bound on its rounding error.
-
-    `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window, and `moved`
-    the absolute error of L, besides a relative one.
-    """
-    tilted = c * loss
-    if (tilted + log_weight).max() < _LARGEST and loss.max() < _LARGEST:
-        if abs(c - 1) < _NEAR_Q:
-            terms, error = _terms_over_q(loss, log_weight, c, extra, moved)
-        else:
-            terms, error = _terms_over_p(loss, log_weight, c, extra, moved)
-        gain = math.fsum([missing, *terms.tolist()])
-        return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
-    value = log_sum(tilted + log_weight)
-    noise = _noise(loss, log_weight, c) + extra + abs(c) * moved
-    worst = float(np.max(noise[tilted + log_weight > value - NATS]))
-    return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
-
-
-def _terms_over_p(
-    loss: Array, log_weight: Array, c: float, extra: Array | float, moved: Array | float
-) -> tuple[Array, float]:
-    """The terms of E_P[e2(cL) - c e2(L)], e2(z) = e^z - 1 - z, and a bound on their errors."""
-    tilted = c * loss
-    weight, exponents = np.exp(log_weight), np.empty((2, loss.size))
-    np.minimum(tilted, _LARGEST, out=exponents[0])
-    exponents[1] = loss
-    raised, plain = weight * excess(exponents)
-    plain *= c
-    if tilted.max() > _LARGEST:  # there e^(cL) overflows, and all else is below its ulps
-        steep = tilted > _LARGEST
-        raised[steep] = np.exp(tilted[steep] + log_weight[steep])
-    size, length = np.abs(raised) + np.abs(plain), np.abs(loss)
-    noise = _UNIT * (48 + 13 * (abs(c) + 1) * length + 6 * np.abs(log_weight)) + 2 * extra
-    # As L moves, a term moves by c (e^(cL) - e^L) times as much: at most (|c| + 1) its size, and |c (c-1) L|.
-    slope = (abs(c) + 1) * size + abs(c * (c - 1)) * (weight * length)
-    return raised - plain, float((noise * size + slope * moved).sum())
-
-
-def _terms_over_q(
-    loss: Array, log_weight: Array, c: float, extra: Array | float, moved: Array | float
-) -> tuple[Array, float]:
-    """The same terms as E_Q[e2(-sL) - s e2(-L)], s = 1 - c: near c = 1 all of them are of the size of s."""
-    s = 1 - c
-    weight = np.exp(log_weight + loss)
-    raised, plain = weight * excess(np.stack([-s * loss, -loss]))
-    plain *= s
-    noise = _UNIT * (68 + 13 * (abs(s) + 1) * np.abs(loss) + 7 * np.abs(log_weight)) + 2 * extra
-    slope = abs(c) * weight * np.abs(np.expm1(-s * loss))
-    return raised - plain, float((noise * (np.abs(raised) + np.abs(plain)) + slope * moved).sum())
 
 
 def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.contour.tilted_part import SUM_ROUNDING, TiltedPart, tilt_nodes
+from edgeworth.composition.contour.certified_moment import SUM_ROUNDING
+from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_nodes
 from edgeworth.errors import ComputationFailed, TooLarge
 
 if TYPE_CHECKING:
