@@ -29,7 +29,7 @@ def sampled_loss(base: Array, rate: float) -> Array:
     [-0.693147180559..., 0.0, 799.306852819...]
     """
     # Up to L = 700 expm1 is finite and carries all digits; beyond, L itself does.
-    moderate = base if np.max(base, initial=-math.inf) <= _LARGEST_EXPONENT else np.minimum(base, _LARGEST_EXPONENT)
+    moderate = base if base.max(initial=-math.inf) <= _LARGEST_EXPONENT else np.minimum(base, _LARGEST_EXPONENT)
     rise = rate * np.expm1(moderate)
     if rate > _LOW:
         low = rise < -_LOW

@@ -20,6 +20,7 @@ __all__ = ["NATS", "SUM_ROUNDING", "certified_moment", "weight_noise"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
+_ADDED = 48 * float(np.finfo(np.longdouble).eps)  # the same of a sum in extended precision, where there is one
 NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
 _LARGEST = 600.0  # of an exponent
 _NEAR_Q = 0.5  # of the distance of a tilt from 1, below which moments are taken over Q
@@ -49,7 +50,7 @@ def certified_moment(
             terms, error = _terms_over_q(loss, log_weight, c, extra, moved)
         else:
             terms, error = _terms_over_p(loss, log_weight, c, extra, moved)
-        gain = math.fsum([missing, *terms.tolist()])
+        gain = float(np.add.reduce(terms, dtype=np.longdouble) + missing)
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = log_sum(tilted + log_weight)
     noise = weight_noise(loss, log_weight, c) + extra + abs(c) * moved
@@ -71,7 +72,7 @@ def _terms_over_p(
         steep = tilted > _LARGEST
         raised[steep] = np.exp(tilted[steep] + log_weight[steep])
     size, length = np.abs(raised) + np.abs(plain), np.abs(loss)
-    noise = _UNIT * (48 + 13 * (abs(c) + 1) * length + 6 * np.abs(log_weight)) + 2 * extra
+    noise = _UNIT * (48 + 13 * (abs(c) + 1) * length + 6 * np.abs(log_weight)) + (2 * extra + _ADDED)
     # As L moves, a term moves by c (e^(cL) - e^L) times as much: at most (|c| + 1) its size, and |c (c-1) L|.
     slope = (abs(c) + 1) * size + abs(c * (c - 1)) * (weight * length)
     return raised - plain, float((noise * size + slope * moved).sum())
@@ -85,6 +86,6 @@ def _terms_over_q(
     weight = np.exp(log_weight + loss)
     raised, plain = weight * excess(np.stack([-s * loss, -loss]))
     plain *= s
-    noise = _UNIT * (68 + 13 * (abs(s) + 1) * np.abs(loss) + 7 * np.abs(log_weight)) + 2 * extra
+    noise = _UNIT * (68 + 13 * (abs(s) + 1) * np.abs(loss) + 7 * np.abs(log_weight)) + (2 * extra + _ADDED)
     slope = abs(c) * weight * np.abs(np.expm1(-s * loss))
     return raised - plain, float((noise * (np.abs(raised) + np.abs(plain)) + slope * moved).sum())

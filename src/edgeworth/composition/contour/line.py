@@ -300,18 +300,18 @@ class Line:
     def _some_terms(self, poles: tuple[float, ...], some: slice) -> tuple[NDArray[np.complex128], float, float]:
         """Those at some of the nodes, and what they add to the two parts of the error."""
         t = self.t[some]
-        s = self.c + 1j * t
-        den = np.ones(t.size, dtype=complex)
+        s, den = self.c + 1j * t, np.ones(t.size, dtype=complex)
         for pole in poles:
-            den = den * (s - pole)
-        half = np.where(t == 0, 0.5, 1.0)
+            den *= s - pole
         size = np.abs(den)
-        modulus = half * np.exp(self.log_bound[some]) / size
+        modulus = np.exp(self.log_bound[some]) / size
+        term = np.asarray(np.exp(self.log_phi[some]) / den, dtype=complex)
+        if some.start == 0:  # t = 0, which both halves of the line share
+            modulus[0], term[0] = 0.5 * modulus[0], 0.5 * term[0]
         rounding = SUM_ROUNDING + 2 * self._side * _UNIT  # of a sum of rows, each added one after the other
         fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + rounding)))
         if self._atoms:
-            fixed += self._atoms * float(np.sum(half / size))
-        term = (half * np.exp(self.log_phi[some]) / den).astype(complex, copy=False)
+            fixed += self._atoms * float(np.sum(1 / size))
         return term, fixed, 4 * _UNIT * float(np.sum(modulus * t))
 
     def front(self, exponent: Array) -> Array:

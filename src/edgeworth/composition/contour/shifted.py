@@ -99,9 +99,13 @@ def mixture_bounds(loss: ReplacedGaussianLoss, c: float, x: Array, weight: Array
 
 
 def _heights(mu: float, slope: float, frequency: float) -> Array:
-    """The lines that are tried, y of them: each twice as high as the one before."""
-    highest = min(_HIGHEST * math.pi / mu, 12.0)
-    lowest = min(0.05 * frequency * slope, highest / 64)
+    """The lines that are tried, y of them: each twice as high as the one before.
+
+    A normal law has its best at y = t slope, t from half of the frequency on, and Im L rises less than linearly in y.
+    """
+    best = frequency * slope
+    highest = min(_HIGHEST * math.pi / mu, 12.0, 3.2 * best)
+    lowest = min(0.1 * best, highest / 16)
     y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
     return np.asarray(y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y)
 
