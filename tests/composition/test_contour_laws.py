@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
+from edgeworth.composition.contour import answers
+from edgeworth.composition.contour.answers import Answers
 from edgeworth.composition.contour.engine import prepared
-from edgeworth.losses import LaplaceLoss
+from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.sampled_gaussian import Steps
+from edgeworth.losses import LaplaceLoss, TotalLoss
 
 
 def sgd(sigma, rate, n):
@@ -196,3 +200,25 @@ def test_very_many_equal_steps_of_laplace_noise_have_all_digits(scale, n):
     assert read.upper >= 1e-5 * (1 - 1e-9)
     mean, variance = (n * float(cumulant) for cumulant in LaplaceLoss(1 / scale).cumulants(2).alternative)
     assert 3.9 < (found.value - mean) / math.sqrt(variance) < 4.3
+
+
+def test_what_is_given_back_after_a_reading_is_made_again_with_the_same_bits(monkeypatch):
+    total = TotalLoss.of(sgd(0.5, 1e-3, 12))
+    kept, forgetful = Answers(total), Answers(total)
+    alpha = np.array([1e-4, 0.3])
+    first = [kept.tradeoff("forward", alpha), kept.delta("both", np.array([0.1]))]
+    assert sum(made.kept for made in kept._levels.values()) > 0
+    monkeypatch.setattr(answers, "_MOST_KEPT", 0)
+    for _ in range(2):
+        again = [forgetful.tradeoff("forward", alpha), forgetful.delta("both", np.array([0.1]))]
+        assert not forgetful._levels
+        assert forgetful._jumping.kept == 0
+        assert all(np.array_equal(one, other) for one, other in zip(first, again, strict=True))
+
+
+def test_log_moments_keep_few_sets_of_nodes_and_give_the_same_bits_from_any():
+    moments = LogMoments(Steps.of(TotalLoss.of(sgd(1.0, 0.01, 100)), -math.inf))
+    tilts = [1.0 + 2.0**k * moments.width * 30 for k in range(6)]
+    first = [moments(np.array([c])).tolist() for c in tilts]
+    assert len(moments._sets) == 3
+    assert [moments(np.array([c])).tolist() for c in tilts] == first

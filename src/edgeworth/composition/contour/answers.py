@@ -49,6 +49,7 @@ _WIDE_MISS = 1e-8  # … and for f, …
 _WIDE_FEW = 1e-7  # … and for few samples, …
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
+_MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _FARTHEST = 1e100  # an epsilon whose square is a number
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
@@ -140,7 +141,17 @@ class Answers:
         if self._is_sparse:
             wide = wide if self._is_nearly_dense else max(wide, _WIDE_FEW)
             self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, wide)
+            self._forget_long_lines()
         return ends
+
+    def _forget_long_lines(self) -> None:
+        """After a reading, give back what another engine may need the memory for; lines can be made again."""
+        jumping = self._jumping
+        kept = sum(answers.kept for answers in self._levels.values()) + (jumping.kept if jumping else 0)
+        if kept > _MOST_KEPT:
+            self._levels.clear()
+            if jumping:
+                jumping.forget()
 
     def _narrow(self, ends: Ends, levels: NDArray[np.int_], ask: Ask, wide: float) -> None:
         """Those of the ends that are wide, by the answers from these levels, if they can be had."""

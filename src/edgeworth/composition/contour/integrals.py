@@ -100,6 +100,11 @@ class Integrals:
         self._last: dict[Kind, Rung] = {}
         self._sizes: dict[Kind, tuple[list[int], list[tuple[Side, int]], Array, Array]] = {}
 
+    @property
+    def kept(self) -> int:
+        """How many nodes its lines hold in memory."""
+        return sum(rung.line.t.size for rung in self._built.values() if rung.line is not None)
+
     def ladder(self, side: Side) -> Ladder:
         """The rungs of one side."""
         if side not in self._ladders:

@@ -58,6 +58,11 @@ class JumpAnswers(LineAnswers):
         self.integrals = self._terms[0]
         self._jumping, self._log_least = runs.jumping, -LEVEL_NATS * level
 
+    @property
+    def kept(self) -> int:
+        """How many nodes of lines are held in memory."""
+        return sum(term.kept for term in self._terms)
+
     def _read(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of one integral: the sum of the terms, and what was dropped on top.
 
@@ -196,6 +201,15 @@ class Jumping:
         samples = [(loss.rate, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
         sparse = math.fsum(n * rate**2 for rate, n in samples) < _SPARSE or sum(n for _, n in samples) < _FEW
         self._narrow = _SIX_DIGITS if sparse else _NINE_DIGITS
+
+    @property
+    def kept(self) -> int:
+        """How many nodes of lines are held in memory."""
+        return sum(made.kept for made in self._made.values())
+
+    def forget(self) -> None:
+        """Give back all that was made; it is made again when it is asked for."""
+        self._made.clear()
 
     def _at(self, level: int, most: int) -> JumpAnswers:
         if (level, most) not in self._made:

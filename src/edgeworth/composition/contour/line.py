@@ -109,16 +109,15 @@ class Line:
         self.c, self.period = c, period
         self.h = 2 * math.pi / period
         self._gaussian, self._others = Gaussian(steps.gaussian, c), steps.others
-        self._parts, self._tail, self.cut, along = self._until_negligible(guess)
+        parts, self._tail, self.cut, along = self._until_negligible(guess)  # large, and not kept
         self.t = self._nodes(math.ceil(self.cut / self.h) + 1 if along is None else along.relative.size)
-        self.log_phi, self.log_bound, self.relative = along or self._along_the_line()
-        self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in self._parts)
+        self.log_phi, self.log_bound, self.relative = along or self._along_the_line(parts)
+        self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in parts)
         self.k_error = 8 * _UNIT * (abs(self._gaussian.log_moment) + abs(steps.log_ways)) + math.fsum(
-            p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment))
-            for p in self._parts
+            p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment)) for p in parts
         )
-        smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in self._parts)
-        log_atoms = math.fsum(p.count * math.log(p.atoms) for p in self._parts)
+        smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in parts)
+        log_atoms = math.fsum(p.count * math.log(p.atoms) for p in parts)
         self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
         self.log_front = self.k + math.log(self.h / math.pi)
         self._scale = _ROOM * (self.k_error + 8 * _UNIT * (abs(self.k) + abs(self.log_front)))
@@ -253,17 +252,17 @@ class Line:
         plain = (abs(self.c) + abs(self.c - 1)) * math.exp(-min(part.log_moment, 700.0))
         return 2 * part.quadrature * (1 + plain)
 
-    def _along_the_line(self) -> Along:
+    def _along_the_line(self, parts: list[TiltedPart]) -> Along:
         """The products at all nodes; of a long line some at a time, for want of memory."""
         with one_thread():
-            values = [part.on_even_grid(self.h, self.t.size) for part in self._parts]
+            values = [part.on_even_grid(self.h, self.t.size) for part in parts]
         if self.t.size <= _LONG:
-            return self._product(self.t, self._parts, values)
+            return self._product(self.t, parts, values)
         log_phi, log_bound, relative = np.empty(self.t.size, dtype=complex), *np.empty((2, self.t.size))
         for start in range(0, self.t.size, _LONG):
             some = slice(start, start + _LONG)
             pieces = [(d[some], error[some]) for d, error in values]
-            log_phi[some], log_bound[some], relative[some] = self._product(self.t[some], self._parts, pieces)
+            log_phi[some], log_bound[some], relative[some] = self._product(self.t[some], parts, pieces)
         return Along(log_phi, log_bound, relative)
 
     def _product(self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]) -> Along:

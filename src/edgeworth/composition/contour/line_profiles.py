@@ -54,6 +54,11 @@ class LineProfiles:
         self.total, self.steps = total, steps
         self.integrals = Integrals(steps)
 
+    @property
+    def kept(self) -> int:
+        """How many nodes of lines are held in memory."""
+        return self.integrals.kept
+
     def _read(self, kind: Kind, threshold: Array) -> Ends:
         """Ends of one integral: what was dropped is missing from the value, and at most itself."""
         ends = self.integrals(kind, threshold)

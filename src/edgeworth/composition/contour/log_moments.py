@@ -25,6 +25,7 @@ __all__ = ["LogMoments"]
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
 _FIRST_REACH = 35.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_MOST_SETS = 3  # of nodes that are kept
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
@@ -95,6 +96,8 @@ class LogMoments:
     def _set(self, level: int) -> _Nodes:
         """The nodes of one level: each reaches twice as far as the one before."""
         if level not in self._sets:
+            while len(self._sets) >= _MOST_SETS:
+                del self._sets[next(iter(self._sets))]  # the oldest: hundreds of sorted runs would keep many each
             reach = 0.0 if level == _BETWEEN else self._first_reach * 2.0**level
             self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
         return self._sets[level]
