@@ -25,6 +25,7 @@ from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far_enough, log_far, sampled, tail_beyond
 from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_part
+from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.one_thread import one_thread
 from edgeworth.errors import TooLarge
 
@@ -272,15 +273,12 @@ class Line:
         log_phi.imag = t * (self._gaussian.variance * (self.c - 0.5))
         relative = 8 * _UNIT * np.abs(log_phi)
         for part, (d, error) in zip(parts, values, strict=True):
-            x, y = d.real, d.imag
-            modulus = np.maximum(np.hypot(1 + x, y), 1e-300)
-            square = np.maximum(2 * x + x * x + y * y, -0.9)  # |1 + d|^2 - 1 is above -0.75 where it is used
-            log_modulus = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(square), np.log(modulus))
-            share, angle = error / modulus, part.count * np.arctan2(y, 1 + x)
-            log_bound += part.count * (log_modulus + np.log1p(share))
-            log_phi.real += part.count * log_modulus
-            log_phi.imag += angle
-            relative += part.count * (share / (1 + share)) + 4 * _UNIT * np.abs(angle)
+            log, modulus = logarithm(d)
+            share = error / modulus
+            log *= part.count
+            log_phi += log
+            log_bound += log.real + part.count * np.log1p(share)
+            relative += part.count * (share / (1 + share)) + 4 * _UNIT * np.abs(log.imag)
         return Along(log_phi, log_bound, relative)
 
     def _prepared(self, poles: tuple[float, ...]) -> Terms:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from edgeworth.losses.law import Array
 
-__all__ = ["sums_of_waves", "wave_less_one", "waves_at_multiples"]
+__all__ = ["logarithm", "sums_of_waves", "wave_less_one", "waves_at_multiples"]
 
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 
@@ -62,3 +62,19 @@ def sums_of_waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray
         part = slice(start, start + block)
         values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
     return values
+
+
+def logarithm(d: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], Array]:
+    """log(1 + d), its real part accurate where d is small, and |1 + d|, taken for 1e-300 where it underflows.
+
+    >>> log, _ = logarithm(np.array([-1e-20 + 1e-30j, 1j - 1.0]))
+    >>> print(log)
+    [-1.e-20+1.00000000e-30j  0.e+00+1.57079633e+00j]
+    """
+    x, y = d.real, d.imag
+    modulus = np.maximum(np.hypot(1 + x, y), 1e-300)
+    square = np.maximum(2 * x + x * x + y * y, -0.9)  # |1 + d|^2 - 1 is above -0.75 where it is used
+    log = np.empty(d.shape, dtype=complex)
+    log.real = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(square), np.log(modulus))
+    log.imag = np.arctan2(y, 1 + x)
+    return log, modulus

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.lattice.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.one_thread import one_thread
@@ -279,16 +280,11 @@ def _power(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float
 
 def _power_by_logarithm(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float]:
     """The same as e^(n log(1 + d)), d = phi - 1 accurate where it is small."""
-    d, y = step.less_one(block), block.y
-    modulus = np.maximum(np.hypot(1 + d.real, d.imag), 1e-300)
-    square = np.maximum(2 * d.real + d.real**2 + d.imag**2, -0.9)
-    log = np.empty(d.shape, dtype=complex)
-    log.real = np.where(np.abs(d.real) < 0.5, 0.5 * np.log1p(square), np.log(modulus))
-    log.imag = np.arctan2(d.imag, 1 + d.real)
+    log, modulus = logarithm(step.less_one(block))
     log *= step.count
     with np.errstate(under="ignore"):
         value = np.exp(log)
-        error = (step.still + step.lean * y) / modulus
+        error = (step.still + step.lean * block.y) / modulus
         bound = np.exp(np.minimum(log.real + step.count * np.log1p(error), _LARGEST_EXPONENT))
     return value, bound, 8 * UNIT * (1 + np.abs(log))
 
