@@ -65,9 +65,10 @@ class Ladder:
         self.spread = max(math.sqrt(max(float(cumulants.null[1]), 1e-300)), _LEAST_SPREAD * min(far, _FARTHEST))
         self.middle = 0.5 * float(cumulants.null[0] + cumulants.alternative[0])
         smooth = any(isinstance(loss, SampledLoss) and not loss.is_atomic for loss, _ in self.parts)
-        left, right = self._side(-1.0, total.support[0] if smooth else -math.inf), self._side(1.0, math.inf)
-        self._thresholds = np.array([*left[:0:-1], *right])
         self.exact = common_step(self.parts)[1]
+        left = self._side(-1.0, total.support[0] if smooth else -math.inf)
+        right = self._side(1.0, math.inf if self.exact else total.support[1])
+        self._thresholds = np.array([*left[:0:-1], *right])
         self._rungs: dict[_Name, tuple[Rung, float]] = {}
         self.moments = moments.prepared(total)
         self._paid: set[_Name] = set()

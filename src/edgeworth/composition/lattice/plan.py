@@ -37,6 +37,7 @@ _SCOUTED = 5e4  # units of work for each of them
 _SCOUTS = 1024  # cells of the rough laws that choose the tilt
 _NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
 _FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
+_SHARES = np.array([0.3, 0.6, 0.9, 0.99])  # of a steep tilt, for the same of its window
 _MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
 _NEAREST = 0.5  # a tilt to its pole: the kernel is e^-27 then within a window that a million points can fill
 _LEAST_VARIANCE = 1e-300
@@ -216,16 +217,20 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
         return sum(n * moment(c) for moment, (_, n) in zip(moments, parts, strict=True))
 
     middle = 0.5 * (goal.least + goal.greatest)
-    steepest = min([_LONGEST_TILT / spread, *(_STEEPEST / length for loss, _ in parts if (length := period(loss)))])
+    # Steeper tilts put every step on one of its atoms.
+    nearest = min(period(loss) or 0.0 for loss, _ in parts)
+    steepest = min(_LONGEST_TILT / spread, _STEEPEST / nearest if nearest > 0 else math.inf)
     exact = common_step(parts)[1]
     spare = 0.0 if exact else min(max(math.log(1e4 / sum(n for _, n in parts)), 0.0), _MOST_SPARE)
     far = goal.greatest if goal.kind == "delta" else goal.least
     least = _least_tilt(parts, spread, middle)
-    tilt = _behind(k, goal.kind, far, _tilt(k, goal.kind, middle, spread, (least, steepest)), spare, 1 / spread)
-    base, width = k(tilt), _width(k, tilt, spread)
+    best = _tilt(k, goal.kind, middle, spread, (least, steepest))
     nats = _NATS if exact else _FEWER_NATS + spare
-    low = max((base - k(tilt - s) - nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
-    high = min((k(tilt + s) - base + nats) / s for s in np.geomspace(0.05, 32.0, 24) / width)
+    tilts = [_behind(k, goal.kind, far, best, spare, 1 / spread)]
+    if spare and goal.kind == "delta" and all(math.isfinite(loss.support[1]) for loss, _ in parts):
+        tilts.append(_ahead(k, goal.least, best, spare, steepest))
+    found = [(tilt, *_within(k, tilt, spread, nats)) for tilt in tilts]
+    tilt, low, high = min(found, key=lambda one: max(one[2], goal.greatest) - min(one[1], goal.least))
     margin = 2 * max(r.h for r in rough)
     window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
     cut = [_cut(r, tilt, n, goal, ends) for r, (_, n), ends in zip(rough, parts, reach, strict=True)]
@@ -299,6 +304,24 @@ def _behind(k: Callable[[float], float], kind: Kind, t: float, tilt: float, spar
         c = pole + half * (tilt - pole)
         near, far = (near, half) if k(c) - c * t <= best + spare else (half, far)
     return pole + far * (tilt - pole)
+
+
+def _ahead(k: Callable[[float], float], t: float, tilt: float, spare: float, steepest: float) -> float:
+    """The same farther from the pole at 1: next to the end of the support it leaves hardly anything below t."""
+    best, near, far = k(tilt) - tilt * t, 1.0, max((steepest - 1) / (tilt - 1), 1.0)
+    for _ in range(12):
+        half = math.sqrt(near * far)
+        c = 1 + half * (tilt - 1)
+        near, far = (half, far) if k(c) - c * t <= best + spare else (near, half)
+    return 1 + near * (tilt - 1)
+
+
+def _within(k: Callable[[float], float], tilt: float, spread: float, nats: float) -> tuple[float, float]:
+    """Ends beyond which, by Chernoff's inequality, the tilted law has less than e^-nats."""
+    base, width = k(tilt), _width(k, tilt, spread)
+    shifts = np.geomspace(0.05, 32.0, 24) / width
+    low = max((base - k(tilt - s) - nats) / s for s in [*shifts, *(_SHARES * abs(tilt))])
+    return low, min((k(tilt + s) - base + nats) / s for s in shifts)
 
 
 def _width(k: Callable[[float], float], tilt: float, spread: float) -> float:

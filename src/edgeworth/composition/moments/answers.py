@@ -16,6 +16,7 @@ from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.moments.normal_tails import log_ends
 from edgeworth.composition.moments.tilted_moments import TiltedMoments
+from edgeworth.composition.moments.top_runs import TopRuns, top_runs
 from edgeworth.curves.search import bracketed_root
 
 if TYPE_CHECKING:
@@ -112,10 +113,16 @@ class MomentAnswers(PerhapsSymmetric):
     def __init__(self, total: TotalLoss) -> None:
         self._total = total
         self._symmetric = all(loss.is_symmetric for loss, _ in total.parts)
+        self._runs: dict[Direction, TopRuns] = {}
 
     @cached_property
     def _moments(self) -> TiltedMoments:
         return TiltedMoments(self._total)
+
+    def _top_runs(self, direction: Direction) -> TopRuns:
+        if direction not in self._runs:
+            self._runs[direction] = top_runs(self._total, direction)
+        return self._runs[direction]
 
     def _way(self, direction: Direction, near: float | None = None) -> OneWay:
         """One direction, from the whole ladder of tilts or from those near a threshold, with two of its own."""
@@ -129,9 +136,10 @@ class MomentAnswers(PerhapsSymmetric):
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""
-        ladder = self._way(direction)
+        ladder, runs = self._way(direction), self._top_runs(direction)
         ends = [_both(ladder.profile(x), self._way(direction, x).profile(x)) for x in epsilon.tolist()]
-        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+        lower = [max(end[0], runs.delta(x)) for end, x in zip(ends, epsilon.tolist(), strict=True)]
+        return Ends(np.array(lower), np.array([end[1] for end in ends]))
 
     def root(self, direction: Direction, delta: float) -> tuple[float, float]:
         """Ends of the least eps >= 0 with delta(eps) <= delta in one direction."""
@@ -144,7 +152,7 @@ class MomentAnswers(PerhapsSymmetric):
             return rough
         near = self._way(direction, 0.5 * (rough[0] + rough[1]))
         fine = _root(near, delta, rough[1])
-        return max(rough[0], fine[0]), min(rough[1], fine[1])
+        return max(rough[0], fine[0], self._top_runs(direction).epsilon(delta)), min(rough[1], fine[1])
 
     def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
         """Whether delta(eps) <= delta in one direction."""
