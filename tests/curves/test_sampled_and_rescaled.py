@@ -4,7 +4,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from edgeworth.curves import GaussianTradeOff, Identity, Inverse, Rescaled, Subsampled
+from edgeworth.curves import GaussianTradeOff, Identity, Inverse, Profile, Rescaled, Subsampled
+from edgeworth.curves.rescaled import RescaledProfile
 
 
 def gaussian_delta(mu, epsilon):
@@ -117,3 +118,18 @@ def test_inverse_of_sampled_has_relative_power_in_the_tail():
     slope = f.power(alpha) / alpha  # tends to 1/(1 - p), the largest likelihood ratio
     assert np.all(np.diff(slope) >= -1e-12)
     assert slope[-1] == pytest.approx(1 / 0.9, rel=1e-10)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1e-6, 1e-6), (1e-9, 1e-3), (1e-3, 1e-9)])
+@pytest.mark.parametrize("lean", [-1, 0, 1])
+def test_epsilon_of_a_rescaled_profile_is_one_question_to_its_base_and_leans_as_it_does(a, b, lean):
+    delta = np.array([0.9, 0.1, 2e-3, 1.1 * b, b * (1 - 1e-9)])
+    rescaled = RescaledProfile(GaussianTradeOff(1.0).profile(), a, b, lean)
+    found = rescaled.epsilon(delta)
+    plain = Profile._epsilon(rescaled, delta)  # by the search over its delta
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-13)
+    finite = np.isfinite(found)
+    if lean >= 0:
+        assert np.all(rescaled(found[finite]) <= delta[finite])
+    else:
+        assert np.all(rescaled(found[finite & (found > 0)]) >= delta[finite & (found > 0)])

@@ -106,11 +106,18 @@ class RescaledProfile(Profile):
     def _disjoint(self) -> bool:
         return self.null_share == 1 or self.alternative_share == 1
 
-    def _shifted(self, epsilon: Array) -> Array:
+    @property
+    def _shift(self) -> float:
+        return float(np.log1p(-self.null_share) - np.log1p(-self.alternative_share))
+
+    def _doubt(self, epsilon: Array) -> Array:
+        """Of a shifted argument."""
         a, b = self.null_share, self.alternative_share
-        shift = float(np.log1p(-a) - np.log1p(-b))
-        doubt = _ULPS * (np.abs(epsilon) + abs(shift) + a / (1 - a) + b / (1 - b)) if self.lean else 0.0
-        return np.asarray(epsilon + shift - self.lean * doubt)
+        return np.asarray(_ULPS * (np.abs(epsilon) + abs(self._shift) + a / (1 - a) + b / (1 - b)))
+
+    def _shifted(self, epsilon: Array) -> Array:
+        doubt = self._doubt(epsilon) if self.lean else 0.0
+        return np.asarray(epsilon + self._shift - self.lean * doubt)
 
     def _delta(self, epsilon: Array) -> Array:
         if self._disjoint:
@@ -124,6 +131,20 @@ class RescaledProfile(Profile):
         b = self.alternative_share
         inner = np.log1p(-b) + self.base._bounded_log(self._shifted(epsilon))  # noqa: SLF001
         return np.asarray(np.logaddexp(np.log(b), inner)) if b > 0 else inner
+
+    def _epsilon(self, delta: Array) -> Array:
+        """One question to the base, at (delta - b)/(1 - b), where eps >= 0 is asked of it."""
+        b = self.alternative_share
+        if self._disjoint or self._shift < 0:
+            return super()._epsilon(delta)
+        less = 1 + (-self.lean or -1) * 4 * _ULPS  # towards the end that this is
+        inner = np.minimum((delta - b) / (1 - b) * less, 1.0)
+        found = np.full(delta.shape, np.inf)
+        asked = inner >= 0
+        if asked.any():
+            root = self.base._epsilon(inner[asked]) - self._shift  # noqa: SLF001
+            found[asked] = np.maximum(root + self.lean * 2 * self._doubt(root), 0.0)
+        return found
 
     def _reverse_delta(self, epsilon: Array) -> Array:
         return self.reverse()._delta(epsilon)  # noqa: SLF001
