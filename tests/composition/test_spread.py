@@ -332,7 +332,7 @@ def test_it_applies_to_few_samples_beside_what_has_all_digits():
 
 def test_the_overlap_is_not_read():
     answers = spread.prepared(total_of(sample(2.0, 1e-5) * ew.RandomizedResponse(0.3)))
-    with pytest.raises(Unsupported, match=r"^the overlap of samples beside a rest is not read"):
+    with pytest.raises(Unsupported, match=r"^the overlap is not read here; f follows from the profile$"):
         answers.read("overlap", np.zeros(1))
     ends = answers.read("reverse", np.array([-0.1]))
     assert ends == answers.delta("backward", np.array([0.1]))

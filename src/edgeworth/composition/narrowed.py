@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition import contour, fourier, lattice, moments, recursion, residues, spread
+from edgeworth.composition import contour, fourier, lattice, mixture, moments, recursion, residues, spread
 from edgeworth.composition.answered import Ends, answered, is_wide, narrow
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
@@ -86,6 +86,9 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
     elif name == "lattice" and not nothing_ran(total) and _has_lines(total):
         answers = _by_lines(total, aim)
         note = f"many steps with atoms: line integrals come first, and {wide} are narrowed by the others"
+    elif name == "lattice" and mixture.applies(total) and (mixture.has_formulas(total) or not spread.applies(total)):
+        answers = _MixtureFirst(_mixed(total, aim), lambda: _rounded(total, aim), aim.wide)
+        note = f"few steps: one integral, or a mixture of lines, comes first, and {wide} are narrowed by the lattice"
     elif name == "lattice" and spread.applies(total):
         answers = _BesideARest(total, aim)
         note = "few samples beside atoms: their loss on graded points comes first, and the lattice for many readings"
@@ -146,16 +149,36 @@ class _FewFirst(Combined):
         return self._second.bridge()
 
 
-class _BesideARest(_FewFirst):
+class _MixtureFirst(_FewFirst):
+    """Formulas, one integral or a mixture: some milliseconds a reading."""
+
+    _most = _MORE_READINGS
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha), each of which takes many of delta."""
+        if alpha.size > _FEW_READINGS:
+            return self._second.tradeoff(direction, alpha)
+        return super().tradeoff(direction, alpha)
+
+
+def _mixed(total: TotalLoss, aim: Aim) -> Answers:
+    return ByProfile(mixture.prepared(total, _samples_alone), aim.wide, slow=True)
+
+
+def _samples_alone(total: TotalLoss) -> Answers:
+    return _along_lines(total, Aim())
+
+
+class _BesideARest(_MixtureFirst):
     """Samples beside a rest, and a lattice for what is very wide after that.
 
     No lattice holds both a heap of samples and a rest; but farther out than the rest reaches it may have more digits.
     """
 
-    _most = _MORE_READINGS
-
     def __init__(self, total: TotalLoss, aim: Aim) -> None:
-        first = ByProfile(spread.prepared(total), aim.wide)
+        first: Answers = ByProfile(spread.prepared(total), aim.wide)
+        if mixture.applies(total):
+            first = Combined(first, lambda: _mixed(total, aim), aim.wide)
         wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
         super().__init__(first, lambda: _rounded(total, aim), wide)
         self._asked, self._far = aim.wide, spread.reach_of_rest(total) + _FAR
@@ -169,12 +192,6 @@ class _BesideARest(_FewFirst):
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         ends = super().epsilon(direction, delta)
         return self._far_out(ends, ends.lower, lambda some: self._second.epsilon(direction, delta[some]))
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha), each of which takes many of delta."""
-        if alpha.size > _FEW_READINGS:
-            return self._second.tradeoff(direction, alpha)
-        return super().tradeoff(direction, alpha)
 
     def _far_out(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
         (wide,) = np.nonzero(is_wide(ends, self._asked) & (epsilon > self._far))

@@ -15,19 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition import moments
-from edgeworth.composition.answered import Ends
-from edgeworth.composition.searched import SearchedAnswers
+from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.spread.rest import known
-from edgeworth.errors import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Direction
-    from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.composition.profile_alone import Way
     from edgeworth.composition.spread.law import Side, SpreadLaw
-    from edgeworth.composition.spread.rest import Rest
+    from edgeworth.composition.spread.rest import Known, Rest
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -35,40 +31,36 @@ __all__ = ["SpreadAnswers"]
 
 _UNIT = 2.0**-53
 _MORE = 1.001  # for the rounding of small sums
+_MINE: dict[Way, int] = {"forward": 1, "backward": 0}  # which of the masses left out a reading has
 _PLACES = 32  # in an octave, at which the rest is asked for anew near each reading
 
 
-class SpreadAnswers(SearchedAnswers):
-    """Ends of delta, and of epsilon by a search; of f no more than that it is at most 1 - alpha."""
+class SpreadAnswers(ProfileAlone):
+    """Ends of delta from laws above and below that of the samples."""
 
-    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw], least: float, rest: Rest) -> None:
-        self._moments = moments.prepared(total)
-        super().__init__(self._moments, 0.0, symmetric=False)
+    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], least: float, rest: Rest) -> None:
+        super().__init__(total)
         self._law, self._least, self._rest = cache(law), least, rest
-        self._largest = {"forward": total.support[1], "backward": -total.support[0]}
 
-    def profile(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of delta in one direction."""
-        ends = [self._one(direction, x) for x in epsilon.tolist()]
-        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
-
-    def _one(self, direction: Direction, epsilon: float) -> tuple[float, float]:
-        side: Side = "forward" if direction == "forward" else "backward"
-        if epsilon == math.inf or epsilon > self._largest[side] * (1 + 64 * _UNIT):
-            return 0.0, 0.0
-        if epsilon == -math.inf:
-            return 1.0, 1.0
-        above, below = self._law("above"), self._law(side)
+    def at(self, side: Way, epsilon: float) -> tuple[float, float]:
+        """Ends of delta at one eps."""
+        above = self._law("above")
+        assert above is not None
         sign = -1 if side == "forward" else 1
-        table = self._rest.around(direction, epsilon + sign * (self._least + _thinned(above)))
-        mine = 1 if side == "forward" else 0
+        table = self._rest.around(side, epsilon + sign * (self._least + _thinned(above)))
         upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1)
-        upper += _MORE * above.left_out.masses[mine]
+        upper += _MORE * above.left_out.masses[_MINE[side]]
+        lower = max(self._lower(side, epsilon, table), -math.expm1(min(epsilon, 0.0)))
+        return lower, min(upper * (1 + 8 * _UNIT), 1.0)
+
+    def _lower(self, side: Way, epsilon: float, table: Known) -> float:
+        """From the law below; that of the rest alone, by Jensen's inequality, where there is none."""
+        below, alone = self._law(side), float(self._rest.ends(side, np.array([epsilon])).lower[0])
+        if below is None:
+            return alone
         lower = self._mean(below, side, epsilon, lambda t: known(table, t).lower, 1)
-        alone = float(self._rest.ends(direction, np.array([epsilon])).lower[0])
-        lower += below.left_out.kappa * max(alone - 2 * _MORE * below.left_out.masses[mine], 0.0)
-        lower *= (1 - _MORE * below.left_out.share) * (1 - 8 * _UNIT)
-        return max(lower, -math.expm1(min(epsilon, 0.0))), min(upper * (1 + 8 * _UNIT), 1.0)
+        lower += below.left_out.kappa * max(alone - 2 * _MORE * below.left_out.masses[_MINE[side]], 0.0)
+        return lower * (1 - _MORE * below.left_out.share) * (1 - 8 * _UNIT)
 
     def _mean(
         self, law: SpreadLaw, side: Side, epsilon: float, profile: Callable[[Array], Array], outward: int
@@ -85,21 +77,6 @@ class SpreadAnswers(SearchedAnswers):
         else:
             terms = mass * profile(epsilon + loss + outward * room)
         return float(np.sum(terms)) * (1 - outward * 2 * (law.error + 16 * _UNIT))
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Nothing of its own: f is read from the profile."""
-        del direction
-        return Ends(np.where((alpha == 0) | (alpha == 1), 1 - alpha, 0.0), np.nextafter(1 - alpha, 2.0))
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the tilted moments."""
-        return self._moments.bridge()
-
-    def read(self, kind: Kind, t: Array) -> Ends:
-        """Delta forward, and backward; the overlap is not read."""
-        if kind == "overlap":
-            raise Unsupported("the overlap of samples beside a rest is not read; f follows from the profile")
-        return self.profile("forward", t) if kind == "delta" else self.profile("backward", -t)
 
 
 def _thinned(law: SpreadLaw) -> Array:

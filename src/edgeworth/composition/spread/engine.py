@@ -10,6 +10,8 @@ import math
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from edgeworth.composition import closed_form
+from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.graded import Graded
 from edgeworth.composition.spread.law import one_step, power
@@ -20,7 +22,7 @@ from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 if TYPE_CHECKING:
     from edgeworth.composition.spread.law import Side, SpreadLaw
 
-__all__ = ["applies", "prepared", "reach_of_rest"]
+__all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
 
 _MOST_SAMPLES, _MOST_PARTS = 64, 3
 _LARGEST_RATE = 0.05
@@ -62,15 +64,26 @@ def prepared(total: TotalLoss) -> SpreadAnswers:
     return SpreadAnswers(total, partial(_law, samples), least, Rest(rest, answers, kinks))
 
 
+@lru_cache(maxsize=4)
+def prepared_alone(total: TotalLoss) -> SpreadAnswers:
+    """The answers of the samples of a total alone, from the same laws."""
+    samples, nothing = _split(total)[0], TotalLoss((), is_finite=True)
+    kinks = kinks_of(nothing)
+    assert kinks is not None
+    least = math.fsum(n * math.log1p(-loss.rate) for loss, n in samples)
+    rest = Rest(nothing, CurveAnswers(closed_form.compose(nothing)), kinks)
+    return SpreadAnswers(TotalLoss(samples, is_finite=True), partial(_law, samples), least, rest)
+
+
 def reach_of_rest(total: TotalLoss) -> float:
     """The largest loss, in either direction, of all but the samples."""
     return max(abs(end) for end in _split(total)[1].support)
 
 
 @lru_cache(maxsize=8)
-def _split(total: TotalLoss) -> tuple[list[tuple[SampledLoss, int]], TotalLoss]:
+def _split(total: TotalLoss) -> tuple[tuple[tuple[SampledLoss, int], ...], TotalLoss]:
     """The samples of Gaussian noise, and all else."""
-    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0 and n > 0]
+    samples = tuple((loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0 and n > 0)
     rest = tuple((loss, n) for loss, n in total.parts if not (isinstance(loss, SampledLoss) and _mu(loss) > 0))
     return samples, TotalLoss(rest, is_finite=True)
 
@@ -79,19 +92,22 @@ def _mu(loss: SampledLoss) -> float:
     return loss.base.mu if isinstance(loss.base, GaussianLoss) else 0.0
 
 
-def _law(samples: list[tuple[SampledLoss, int]], side: Side) -> SpreadLaw:
-    """The law of all samples, on one side of the truth."""
-    found: SpreadLaw | None = None
+@lru_cache(maxsize=6)
+def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw | None:
+    """The law of all samples, on one side of the truth; None where the points are too few for one below."""
     grid, allowed = _grid(samples), _ALLOWED / sum(n for _, n in samples)
-    for loss, n in samples:
-        assert isinstance(loss.base, GaussianLoss)
-        law = power(one_step(grid, loss, loss.base, side, allowed), n)
-        found = law if found is None else found.times(law)
-    assert found is not None
+    found: SpreadLaw | None = None
+    try:
+        for loss, n in samples:
+            assert isinstance(loss.base, GaussianLoss)
+            law = power(one_step(grid, loss, loss.base, side, allowed), n)
+            found = law if found is None else found.times(law)
+    except ComputationFailed:
+        return None
     return found
 
 
-def _grid(samples: list[tuple[SampledLoss, int]]) -> Graded:
+def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
     """The finest points that the work allows."""
     products = sum(math.frexp(n)[1] + n.bit_count() for _, n in samples)
     most = _WORK * (_MORE_WORK if all(_mu(loss) < _NARROW for loss, _ in samples) else 1.0)
@@ -109,7 +125,7 @@ def _grid(samples: list[tuple[SampledLoss, int]]) -> Graded:
     return _graded(samples, coarse)
 
 
-def _graded(samples: list[tuple[SampledLoss, int]], aim: float) -> Graded:
+def _graded(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Graded:
     """From well below the heap of one sample to where next to nothing lies beyond.
 
     A density e^(-x^2/2) changes by the factor e^(x dx) from a point to the next: |x| dx is `aim` or less, as far as
@@ -126,7 +142,7 @@ def _graded(samples: list[tuple[SampledLoss, int]], aim: float) -> Graded:
     return Graded(low / half, half, doubles)
 
 
-def _wanted(samples: list[tuple[SampledLoss, int]], loss: float, aim: float) -> float:
+def _wanted(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: float) -> float:
     """The step at a loss above the least one at which x changes by aim/max(|x|, 2): dl = mu (1 - e^-l) dx.
 
     In the heap what n samples are raised by adds up, and farther out it is that of one which lies there. Where a sample

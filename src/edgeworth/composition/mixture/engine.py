@@ -1,0 +1,141 @@
+"""Certified composition of few steps with noise beside few-valued ones, as a mixture over the values of the latter.
+
+One step has a formula; two are one formula integrated over the other; more samples of Gaussian noise have lines.
+`docs/proofs/mixture.md` proves every bound.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition import contour, moments, spread
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.combined import Combined
+from edgeworth.composition.mixture.answers import Aim, Beside, OneBeside, Pair
+from edgeworth.composition.mixture.atoms import atoms_of
+from edgeworth.composition.mixture.formulas import Formula, Mixed
+from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
+from edgeworth.errors import Unsupported
+from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.answered import Answers
+    from edgeworth.composition.mixture.answers import Read
+    from edgeworth.composition.mixture.atoms import Atoms
+    from edgeworth.composition.profile_alone import ProfileAlone, Way
+    from edgeworth.losses import PrivacyLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["applies", "has_formulas", "prepared"]
+
+_MOST_ATOMS, _MOST_BESIDE = 4_000, 100  # values beside one step, and beside more
+_AIM, _QUICK, _COARSE = 5e-8, 1e-5, 1e-3  # relative widths: of a reading, of one on the way, of a glance
+_LINES = 2e-7  # the same where lines are read, which take longer
+_LITTLE = 1e-8  # of delta, which f does not ask for
+_TWO = 2
+_FEWEST_SAMPLES = 3
+
+
+def applies(total: TotalLoss) -> bool:
+    """Whether one step or two have formulas, or more are samples that have lines, and all others have few values.
+
+    >>> import edgeworth as ew
+    >>> sample, response = ew.PoissonSampled(ew.Laplace(2.0), rate=0.1), ew.RandomizedResponse(0.5)
+    >>> [applies(TotalLoss.of(sample**n * response)) for n in (1, 2, 3)]
+    [True, True, False]
+    """
+    others, few_valued = _split(total)
+    count = _count(others)
+    if has_formulas(total):
+        answered = count == 1 or any(can_be_integrated(loss) for loss, _ in others.parts)
+    else:
+        samples = [isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss) for loss, _ in others.parts]
+        answered = all(samples) and count >= _FEWEST_SAMPLES and bool(few_valued.parts)
+        answered = answered and contour.answers_well(others)
+    return answered and total.is_exact and _atoms(total) is not None
+
+
+def has_formulas(total: TotalLoss) -> bool:
+    """Whether one step or two with formulas are all that is not few-valued."""
+    others = _split(total)[0]
+    return 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
+
+
+@lru_cache(maxsize=4)
+def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.prepared) -> ProfileAlone:
+    """The answers of a total loss; the last few are kept. `lines` answers for three samples and more, alone."""
+    others, few_valued = _split(total)
+    atoms = _atoms(total)
+    if atoms is None or not applies(total):
+        raise Unsupported("these are not few steps with noise beside steps that take few values")
+    if _count(others) == 1:
+        return OneBeside(total, Mixed(Formula(others.parts[0][0]), atoms))
+    if not has_formulas(total):
+        rough = Combined(spread.prepared_alone(total), lambda: moments.prepared(others), _COARSE)
+        profiles = _by_answers(rough), _by_answers(lines(others))
+        known = spread.prepared(total) if spread.applies(total) else None
+        return Beside(total, atoms, profiles, Aim(_LINES), Beside(total, atoms, profiles, Aim(_LINES, _LITTLE), known))
+    integrated = _integrated(others)
+    if not few_valued.parts:
+        return Pair(total, integrated, _AIM, Pair(total, integrated, _QUICK))
+    coarse, less, fine = (_by_cells(integrated, aim) for aim in (_COARSE, _QUICK, _AIM))
+    return Beside(total, atoms, (coarse, fine), Aim(_AIM), Beside(total, atoms, (coarse, less), Aim(_QUICK)))
+
+
+@lru_cache(maxsize=8)
+def _split(total: TotalLoss) -> tuple[TotalLoss, TotalLoss]:
+    """The steps with noise, and the few-valued ones."""
+    noise, few_valued = (
+        TotalLoss(tuple((loss, n) for loss, n in total.parts if n > 0 and loss.is_atomic == atomic), is_finite=True)
+        for atomic in (False, True)
+    )
+    return noise, few_valued
+
+
+def _atoms(total: TotalLoss) -> Atoms | None:
+    """All values of the few-valued steps; None where these are too many."""
+    others, few_valued = _split(total)
+    return atoms_of(few_valued, _MOST_ATOMS if _count(others) == 1 else _MOST_BESIDE)
+
+
+def _count(total: TotalLoss) -> int:
+    return sum(n for _, n in total.parts)
+
+
+def _has_formula(loss: PrivacyLoss) -> bool:
+    if isinstance(loss, ReplacedGaussianLoss):
+        return True
+    base = loss.base if isinstance(loss, SampledLoss | ReplacedLoss) else loss
+    return isinstance(base, GaussianLoss | LaplaceLoss)
+
+
+def _integrated(others: TotalLoss) -> Integrated:
+    """One of two steps integrated, that with Laplace noise first: its places are fewer."""
+    losses = [loss for loss, n in others.parts for _ in range(n)]
+    one, other = sorted(losses, key=lambda loss: (not can_be_integrated(loss), loss.support[1]))
+    return Integrated(one, Formula(other))
+
+
+def _by_answers(answers: Answers) -> Read:
+    """The profile of an engine: it does not rise, so both sides of the room bound it."""
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
+        lower, upper = answers.delta(side, np.concatenate([t + room, t - room]))
+        return Ends(lower[: t.size].copy(), upper[t.size :].copy())
+
+    return read
+
+
+def _by_cells(integrated: Integrated, aim: float) -> Read:
+    """The profile of two steps."""
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
+        ends = [integrated.at(side, x, aim, off) for x, off in zip(t.tolist(), room.tolist(), strict=True)]
+        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+
+    return read
