@@ -104,19 +104,19 @@ def test_responses_near_their_largest_loss(epsilon, n, away):
 
 @pytest.mark.parametrize("away", [1e-2, 1e-7, 1e-12])
 @pytest.mark.parametrize(
-    ("step", "largest"),
+    ("step", "quotient"),
     [
-        (lambda p: ew.PoissonSampled(ew.RandomizedResponse(0.5004165954440704), p), mpf(0.5004165954440704)),
-        (lambda p: ew.PoissonSampled(ew.Laplace(3.3), p), 1 / mpf(3.3)),
+        (lambda p: ew.PoissonSampled(ew.RandomizedResponse(0.5004165954440704), p), (0.5004165954440704, 1.0)),
+        (lambda p: ew.PoissonSampled(ew.Laplace(3.3), p), (1.0, 3.3)),
     ],
     ids=["response", "laplace"],
 )
 @pytest.mark.parametrize("rate", [0.0013712791992530767, 0.3, 1.0])
-def test_one_sample_near_its_largest_loss(step, largest, rate, away):
+def test_one_sample_near_its_largest_loss(step, quotient, rate, away):
     """delta_p(eps) = p delta(log(1 + (e^eps - 1)/p)), and the largest loss of Laplace noise is a quotient."""
     account = ew.account(step(rate), direction="forward")
     with mp.workdps(60):
-        p = mpf(rate)
+        p, largest = mpf(rate), mpf(quotient[0]) / mpf(quotient[1])
         end = mp.log1p(p * mp.expm1(largest))
         at = float(end * (1 - mpf(away)))
         inner = mp.log1p(mp.expm1(mpf(at)) / p)

@@ -3,6 +3,7 @@
 import json
 import math
 import runpy
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
@@ -51,7 +52,7 @@ def test_stored_truth_is_enclosed_to_nine_digits(row):
     assert delta.lower[0] <= mpmath.mpf(row["delta"]) <= delta.upper[0]
     assert tail.lower[0] <= mpmath.mpf(row["alpha"]) <= tail.upper[0]
     assert delta.upper[0] - delta.lower[0] <= 1e-9 * delta.upper[0]
-    reading = answers.forward("alpha", t)
+    reading = answers.forward("alpha", answers.forward.expansion.below(t))
     assert abs(reading.value[0] - mpmath.mpf(row["alpha"])) <= reading.error[0] <= 1e-9 * reading.value[0]
 
 
@@ -171,6 +172,59 @@ def test_the_recursion_overlaps(mechanism, direction):
         assert np.all(one.lower <= other.upper)
         assert np.all(other.lower <= one.upper)
         assert np.all(other.width <= 1e-9 * other.upper)
+
+
+# --- next to the largest loss
+
+
+def near(exact):
+    """Thresholds from 1 to 1e-17 of the largest loss below it, and its neighbours."""
+    top = float(exact)
+    beside = [float(exact * (1 - Fraction(share))) for share in (0.4, 1e-3, 1e-8, 1e-14, 3e-16)]
+    return sorted({*beside, math.nextafter(top, 0.0), top, math.nextafter(top, math.inf)})
+
+
+@pytest.mark.parametrize(
+    ("steps", "responses"),
+    [
+        ([(3.8966292793291446, 1)], []),
+        ([(7.883176470186748, 2)], []),
+        ([(11.04359816333722, 13)], []),
+        ([(6.0, 60)], []),
+        ([(3.0, 3)], []),
+        ([(5.3, 3), (0.7, 2), (31.0, 1)], []),
+        ([(1.7, 4)], [(0.3, 2), (1.1, 1)]),
+    ],
+)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_delta_next_to_the_largest_loss_has_all_its_digits(steps, responses, direction):
+    """It is about (T - eps)^k, T the sum of the quotients 1/scale and not of their doubles."""
+    mechanism = ew.Composed(
+        [ew.Laplace(scale) ** n for scale, n in steps] + [ew.RandomizedResponse(e) ** n for e, n in responses]
+    )
+    found, total = account(mechanism, direction), TotalLoss.of(mechanism)
+    with mpmath.workdps(200):
+        quotients = [(1 / mpmath.mpf(scale), n) for scale, n in steps]
+        for epsilon in near(total.largest):
+            delta = found.delta(epsilon)
+            if epsilon >= total.largest:
+                assert (delta.lower, delta.upper) == (0.0, 0.0)
+                continue
+            truth = TRUTH["truth"]("delta", quotients, responses, epsilon)
+            assert delta.lower <= truth <= delta.upper <= delta.lower * (1 + 1e-11)
+            eps = found.epsilon(float(truth))
+            assert TRUTH["truth"]("delta", quotients, responses, eps.lower) >= float(truth)
+            assert TRUTH["truth"]("delta", quotients, responses, eps.upper) <= float(truth)
+
+
+@pytest.mark.parametrize(
+    ("scale", "n", "least"), [(1.6634006186436896, 196, 1e-100), (2.0, 2, 1e-300), (3.3, 9, 1e-300)]
+)
+def test_epsilon_does_not_fall_where_the_support_ends(scale, n, least):
+    found = ew.account(ew.Laplace(scale) ** n, direction="forward").epsilon(np.geomspace(0.1, least, 500))
+    assert np.all(found.upper <= found.lower * (1 + 1e-12))
+    for end in (found.lower, found.value, found.upper):
+        assert np.all(np.diff(end) >= 0)
 
 
 # --- the shape of the answers

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeworth.composition.residues import circle
-from edgeworth.composition.residues.circle import Circles, Sup
+from edgeworth.composition.residues.circle import Circles
 from edgeworth.composition.residues.expansion import Expansion, _log_binomials
+from edgeworth.composition.residues.stations import Station, Sup
 from edgeworth.losses import BinaryLoss, LaplaceLoss, TotalLoss
 
 TRUTH = runpy.run_path(str(Path(__file__).with_name("truth_residues.py")))
@@ -67,7 +68,7 @@ def moduli(expansion, radius, angle, t):
 @pytest.mark.parametrize("share", [-0.3, 0.0, 0.4, 0.95])
 def test_no_node_exceeds_the_bound_of_its_circle(steps, responses, radius, share):
     expansion = expansion_of(steps, responses)
-    t = share * expansion.largest
+    t = (share - 1) * expansion.largest
     found = [np.logaddexp.reduce(moduli(expansion, radius, angle, t)) for angle in np.linspace(0.01, 3.13, 60)]
     for tilt in (1e-3, 0.5, 5.0):  # any tilt is a proof
         bound = Sup(expansion, np.array([radius]), tilt).log(np.array([t]))[0, 0]
@@ -99,9 +100,9 @@ def test_no_term_exceeds_its_largest_modulus(theta, n):
 def test_too_few_nodes_widen_the_bound_and_keep_the_truth(monkeypatch, steps, responses, nodes, kind):
     monkeypatch.setattr(circle, "_NODES", (nodes,))
     circles = Circles(expansion_of(steps, responses))
-    t = np.array([0.013, 0.21, 0.57, 0.93]) * circles.expansion.largest
-    reading = circles(kind, t)
-    for place, value, error in zip(t, *reading, strict=True):
+    losses = np.array([0.013, 0.21, 0.57, 0.93]) * circles.expansion.largest
+    reading = circles(kind, circles.expansion.below(losses))
+    for place, value, error in zip(losses, *reading, strict=True):
         assert abs(TRUTH["truth"](kind, steps, responses, float(place)) - value) <= error
     assert np.max(reading.error) > 1e-12
 
@@ -110,9 +111,9 @@ def test_too_few_nodes_widen_the_bound_and_keep_the_truth(monkeypatch, steps, re
 def test_terms_left_out_widen_the_bound_and_keep_the_truth(monkeypatch, kind):
     monkeypatch.setattr(circle, "_DROP_NATS", 6.0)
     circles = Circles(expansion_of([(0.05, 60)]))
-    t = np.array([0.013, 0.21, 0.57]) * circles.expansion.largest
-    reading = circles(kind, t)
-    for place, value, error in zip(t, *reading, strict=True):
+    losses = np.array([0.013, 0.21, 0.57]) * circles.expansion.largest
+    reading = circles(kind, circles.expansion.below(losses))
+    for place, value, error in zip(losses, *reading, strict=True):
         assert abs(TRUTH["truth"](kind, [(0.05, 60)], [], float(place)) - value) <= error
     assert np.max(reading.error / reading.value) > 1e-10
 
@@ -122,9 +123,9 @@ def test_a_circle_on_either_side_of_the_poles_says_the_same(number):
     """The residues at +-1/2 that the rule misses are known exactly, whether the circle holds them or not."""
     circles = Circles(expansion_of([(2.0, 3)]))
     for start in (0, 1, 2):
-        t = np.array([1.1 * start + 0.3])
-        truth = TRUTH["truth"]("delta", [(2.0, 3)], [], float(t[0]))
-        station = circle.Station(number, -math.inf, float(t[0]), 0.3)
+        loss = np.array([1.1 * start + 0.3])
+        truth, t = TRUTH["truth"]("delta", [(2.0, 3)], [], float(loss[0])), circles.expansion.below(loss)
+        station = Station(number, -math.inf, float(t[0]), 0.3)
         value, error = circle.Circle(circles, station).read("delta", t, t)
         assert abs(truth - value[0]) <= error[0]
 
@@ -132,6 +133,6 @@ def test_a_circle_on_either_side_of_the_poles_says_the_same(number):
 def test_memory_stays_bounded(monkeypatch):
     monkeypatch.setattr(circle, "_MOST_KEPT", 2000)
     circles = Circles(expansion_of([(1.0, 20)]))
-    first = circles("delta", np.linspace(0.0, 19.0, 50))
+    first = circles("delta", np.linspace(-20.0, -1.0, 50))
     assert sum(one.size for one in circles._circles.values()) <= 4000
-    assert np.array_equal(first, circles("delta", np.linspace(0.0, 19.0, 50)))
+    assert np.array_equal(first, circles("delta", np.linspace(-20.0, -1.0, 50)))

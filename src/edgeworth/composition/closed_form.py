@@ -46,6 +46,7 @@ _MIXTURE_ROUNDING = 5e-12  # the same of two mixtures of normal laws, measured a
 _FAR = 10.0  # of mu: up to here its own rounding is within _ROUNDING of every delta and f
 _MU_ULPS = 2.0**-51  # relative, of mu: the root of a sum of squares of 1/sigma
 _LARGEST = sys.float_info.max
+_SMALL = 1e-290  # of a largest loss: the second double of a smaller one underflows
 _ULPS = 2.0**-50  # of the largest loss, and of what a sample adds to its logarithm: where delta comes down to 0
 
 
@@ -110,15 +111,15 @@ def _mu_inside(loss: PrivacyLoss) -> float:
 def _shift(total: TotalLoss) -> float:
     """How far rounding may move the largest loss, or the epsilon at which the formula of a sample asks its base.
 
-    A largest loss that is the double given, as that of randomized response, is not moved.
+    A largest loss that is a rational number is not moved: the formulas know it in two doubles.
     """
     farthest = max(abs(end) for end in total.support)
-    if not math.isfinite(farthest):
+    if not math.isfinite(farthest) or (total.largest is not None and not 0 < farthest < _SMALL):
         return 0.0
     moved = [
         1 - math.log(loss.rate) if isinstance(loss, SampledLoss | ReplacedLoss) else 0.0 for loss, _ in total.parts
     ]
-    return _ULPS * (farthest + sum(moved)) if any(loss.is_rounded for loss, _ in total.parts) else 0.0
+    return _ULPS * (farthest + sum(moved))
 
 
 @singledispatch
@@ -136,13 +137,13 @@ def _(loss: GaussianLoss, lean: int = 0) -> TradeOff | None:
 @one_step.register
 def _(loss: LaplaceLoss, lean: int = 0) -> TradeOff | None:
     del lean
-    return LaplaceTradeOff(loss.theta)
+    return LaplaceTradeOff(loss.theta, loss.exact)
 
 
 @one_step.register
 def _(loss: BinaryLoss, lean: int = 0) -> TradeOff | None:
     del lean
-    return ApproxDPTradeOff(loss.epsilon, loss.alternative_only)
+    return ApproxDPTradeOff(loss.epsilon, loss.alternative_only, loss.exact)
 
 
 @one_step.register

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import cached_property
 from math import exp
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +14,10 @@ from edgeworth import validation
 from edgeworth.curves.elementwise import Array, times_exp
 from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
+from edgeworth.exact import TwoDoubles
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["ApproxDPProfile", "ApproxDPTradeOff"]
 
@@ -30,6 +36,8 @@ class ApproxDPTradeOff(TradeOff):
 
     epsilon: float
     delta: float = 0.0
+    exact: Fraction | None = None
+    """The quotient that epsilon was rounded from, where it was."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validation.non_negative(epsilon=self.epsilon))
@@ -80,7 +88,7 @@ class ApproxDPTradeOff(TradeOff):
 
     def profile(self) -> Profile:
         """The mixture delta + (1 - delta) times the profile of randomised response."""
-        return ApproxDPProfile(self.epsilon, self.delta)
+        return ApproxDPProfile(self.epsilon, self.delta, self.exact)
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,7 @@ class ApproxDPProfile(SymmetricProfile):
 
     guaranteed_epsilon: float
     guaranteed_delta: float = 0.0
+    exact: Fraction | None = None
 
     def __post_init__(self) -> None:
         checked = validation.non_negative(guaranteed_epsilon=self.guaranteed_epsilon)
@@ -104,9 +113,13 @@ class ApproxDPProfile(SymmetricProfile):
         """The delta of the guarantee."""
         return self.guaranteed_delta
 
+    @cached_property
+    def _top(self) -> TwoDoubles:
+        return TwoDoubles(self.guaranteed_epsilon, 0.0) if self.exact is None else TwoDoubles.of(self.exact)
+
     def _delta(self, epsilon: Array) -> Array:
         top = self.guaranteed_epsilon
-        inside = -np.expm1(np.minimum(epsilon - top, 0.0)) / (1 + exp(-top))
+        inside = -np.expm1(np.minimum(-self._top.less(epsilon), 0.0)) / (1 + exp(-top))
         response = np.where(epsilon < -top, -np.expm1(np.minimum(epsilon, 0.0)), inside)
         return self.guaranteed_delta + (1 - self.guaranteed_delta) * response
 
@@ -118,4 +131,4 @@ class ApproxDPProfile(SymmetricProfile):
 
     def tradeoff(self) -> ApproxDPTradeOff:
         """f_(epsilon, delta)."""
-        return ApproxDPTradeOff(self.guaranteed_epsilon, self.guaranteed_delta)
+        return ApproxDPTradeOff(self.guaranteed_epsilon, self.guaranteed_delta, self.exact)

@@ -9,6 +9,7 @@ direction all k have to move the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -39,6 +40,7 @@ _RARE = 1e-6  # below, f^(k) is also read off the inverse, where the chain does 
 _ROOT_ULPS = 2e-15
 _LARGEST_GROUP = 10_000
 _MOST_VERTICES = 30_000
+_HUGE = 1e300  # of a shift: how it was rounded no longer counts
 _POINT, _SHARE = np.polynomial.legendre.leggauss(24)
 _QUANTILES = np.array([-38.0, -25.0, -16.0, -11.0, -8.0, -6.0, -4.5, -3.0, -2.0, -1.0])
 
@@ -88,7 +90,11 @@ def _(curve: GaussianTradeOff, size: int, _end: End, _slack: float, _near: Guide
 
 @_group.register
 def _(curve: LaplaceTradeOff, size: int, _end: End, _slack: float, _near: Guide | None) -> TradeOff:
-    return LaplaceTradeOff(size * curve.theta)
+    """The same; the shift keeps the digits that it has beyond a double."""
+    exact = size * (Fraction(curve.theta) if curve.exact is None else curve.exact)
+    if exact > _HUGE:
+        return LaplaceTradeOff(size * curve.theta)
+    return LaplaceTradeOff(float(exact), None if exact == float(exact) else exact)
 
 
 @_group.register

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +13,10 @@ from edgeworth import validation
 from edgeworth.curves.elementwise import Array, times_exp
 from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
+from edgeworth.exact import TwoDoubles
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["LaplaceProfile", "LaplaceTradeOff"]
 
@@ -28,6 +34,8 @@ class LaplaceTradeOff(TradeOff):
     """
 
     theta: float
+    exact: Fraction | None = None
+    """The quotient that theta was rounded from, where it was."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theta", validation.non_negative(theta=self.theta))
@@ -69,20 +77,28 @@ class LaplaceTradeOff(TradeOff):
 
     def profile(self) -> Profile:
         """delta(eps) = 1 - e^((eps - theta)/2) within [-theta, theta]."""
-        return LaplaceProfile(self.theta)
+        return LaplaceProfile(self.theta, self.exact)
 
 
 @dataclass(frozen=True)
 class LaplaceProfile(SymmetricProfile):
-    """delta(eps) = 1 - e^((eps - theta)/2) for |eps| <= theta, 0 above, 1 - e^eps below."""
+    """delta(eps) = 1 - e^((eps - theta)/2) for |eps| <= theta, 0 above, 1 - e^eps below.
+
+    Next to theta that is half of theta - eps, which asks for the quotient that theta was rounded from.
+    """
 
     theta: float
+    exact: Fraction | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "theta", validation.non_negative(theta=self.theta))
 
+    @cached_property
+    def _top(self) -> TwoDoubles:
+        return TwoDoubles(self.theta, 0.0) if self.exact is None else TwoDoubles.of(self.exact)
+
     def _delta(self, epsilon: Array) -> Array:
-        exponent = np.where(epsilon < -self.theta, epsilon, (epsilon - self.theta) / 2)
+        exponent = np.where(epsilon < -self.theta, epsilon, -self._top.less(epsilon) / 2)
         return -np.expm1(np.minimum(exponent, 0.0))
 
     def _epsilon(self, delta: Array) -> Array:
@@ -91,4 +107,4 @@ class LaplaceProfile(SymmetricProfile):
 
     def tradeoff(self) -> LaplaceTradeOff:
         """T(Lap(0, 1), Lap(theta, 1))."""
-        return LaplaceTradeOff(self.theta)
+        return LaplaceTradeOff(self.theta, self.exact)

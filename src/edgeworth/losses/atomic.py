@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,8 @@ class LatticeLoss(AtomicLoss):
 class BinaryLoss(LatticeLoss):
     """L = -epsilon or +epsilon, the law of randomized response, with the closed form of its cumulants."""
 
-    def __init__(self, epsilon: float, leak: float = 0.0, *, rounded: bool = False) -> None:
+    def __init__(self, epsilon: float, leak: float = 0.0, *, exact: Fraction | None = None) -> None:
+        """`exact`: the quotient that epsilon was rounded from, if it was."""
         decay = math.exp(-epsilon)
         truth, lie, log_truth = 1.0 / (1.0 + decay), decay / (1.0 + decay), -math.log1p(decay)
         if epsilon > 0:
@@ -144,15 +146,15 @@ class BinaryLoss(LatticeLoss):
             atoms = np.array([0.0]), np.array([1.0]), np.array([1.0])
         super().__init__(lattice, *atoms, leak)
         object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "rounded", rounded)
+        object.__setattr__(self, "exact", exact)
 
     epsilon: float
-    rounded: bool
+    exact: Fraction | None
 
     @property
-    def is_rounded(self) -> bool:
-        """Whether epsilon is a rounded quotient."""
-        return self.rounded
+    def largest(self) -> Fraction:
+        """The epsilon given, or the quotient that it was rounded from."""
+        return Fraction(self.epsilon) if self.exact is None else self.exact
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """Both atoms in decimal arithmetic."""
@@ -201,6 +203,11 @@ class CategoricalLoss(LatticeLoss):
 
     epsilon: float
     others: float
+
+    @property
+    def largest(self) -> Fraction:
+        """The epsilon given."""
+        return Fraction(self.epsilon)
 
     def decimal_nodes(self, digits: int) -> DecimalNodes:
         """The three atoms in decimal arithmetic."""

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.errors import TooLarge
+from edgeworth.exact import exact_quotient
 from edgeworth.losses.atomic import BinaryLoss, LatticeLoss
 from edgeworth.losses.gaussian import GaussianLoss
-from edgeworth.losses.law import Lattice, PrivacyLoss, is_exact_quotient
+from edgeworth.losses.law import Lattice, PrivacyLoss
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
 from edgeworth.mechanisms import DiscreteGaussian, DiscreteLaplace
@@ -188,6 +189,11 @@ class DiscreteLaplaceLoss(LatticeLoss):
     scale: float
     sensitivity: int
 
+    @property
+    def largest(self) -> Fraction:
+        """D/b."""
+        return self.sensitivity / Fraction(self.scale)
+
     def decimal_nodes(self, digits: int) -> DecimalNodes | None:
         """The atoms in decimal arithmetic, where there are not too many."""
         if self.sensitivity > _MOST_DECIMALS:
@@ -243,6 +249,5 @@ def _(mechanism: DiscreteLaplace) -> PrivacyLoss:
     """At sensitivity 0 nothing leaks; at 1 it is randomized response."""
     if mechanism.sensitivity <= 1:
         scale = max(mechanism.scale, _LEAST_SCALE)
-        exact = is_exact_quotient(mechanism.sensitivity, scale)
-        return BinaryLoss(mechanism.sensitivity / scale, rounded=not exact)
+        return BinaryLoss(mechanism.sensitivity / scale, exact=exact_quotient(mechanism.sensitivity, scale))
     return DiscreteLaplaceLoss(mechanism.scale, mechanism.sensitivity)

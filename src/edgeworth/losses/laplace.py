@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeworth.errors import InvalidArgument
-from edgeworth.losses.law import Nodes, PrivacyLoss, is_exact_quotient
+from edgeworth.exact import exact_quotient
+from edgeworth.losses.law import Nodes, PrivacyLoss
 from edgeworth.losses.moments import Cumulants
 from edgeworth.losses.of import privacy_loss
 from edgeworth.mechanisms import Laplace
@@ -34,12 +36,13 @@ class LaplaceLoss(PrivacyLoss):
     """The loss of Laplace noise at sensitivity/scale = theta."""
 
     theta: float
-    rounded: bool = False
+    exact: Fraction | None = None
+    """The quotient that theta was rounded from; None where theta is the quotient."""
 
     @property
-    def is_rounded(self) -> bool:
-        """Whether theta is a rounded quotient."""
-        return self.rounded
+    def largest(self) -> Fraction:
+        """The quotient itself."""
+        return Fraction(self.theta) if self.exact is None else self.exact
 
     @property
     def support(self) -> tuple[float, float]:
@@ -148,4 +151,4 @@ def _(mechanism: Laplace) -> PrivacyLoss:
             f"sensitivity={mechanism.sensitivity!r} over scale={mechanism.scale!r} is larger than every float; "
             "give a larger scale"
         )
-    return LaplaceLoss(theta, rounded=not is_exact_quotient(mechanism.sensitivity, mechanism.scale))
+    return LaplaceLoss(theta, exact_quotient(mechanism.sensitivity, mechanism.scale))

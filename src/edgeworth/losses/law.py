@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from edgeworth.abstract import Abstract
 from edgeworth.losses.moments import Cumulants, cumulants_of_nodes, tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -28,16 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Lattice", "Nodes", "PrivacyLoss", "is_exact_quotient"]
-
-
-def is_exact_quotient(above: float, below: float) -> bool:
-    """Whether above/below is a double.
-
-    >>> is_exact_quotient(1.0, 4.0), is_exact_quotient(1.0, 3.0)
-    (True, False)
-    """
-    return Fraction(above / below) * Fraction(below) == Fraction(above)
+__all__ = ["Lattice", "Nodes", "PrivacyLoss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +73,9 @@ class PrivacyLoss(Abstract):
         return 0.0
 
     @property
-    def is_rounded(self) -> bool:
-        """Whether the largest loss is a rounded number, and not the double that was given."""
-        return True
+    def largest(self) -> Fraction | None:
+        """The largest loss, and minus the least, where the doubles given make it a rational number; None elsewhere."""
+        return None
 
     @property
     def is_atomic(self) -> bool:

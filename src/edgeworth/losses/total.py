@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from edgeworth.mechanisms import Mechanism
 
 __all__ = ["TotalLoss"]
+
+_HUGE = 1e300  # of a largest loss: beyond, sums may be larger than every double
 
 
 @lru_cache(maxsize=256)
@@ -64,12 +67,23 @@ class TotalLoss:
 
     @cached_property
     def support(self) -> tuple[float, float]:
-        """The sums of the ends of the parts."""
+        """The sums of the ends of the parts; of rational ones the nearest doubles."""
+        if self.largest is not None and self.largest < _HUGE:
+            return 0.0 - float(self.largest), float(self.largest)
         ends = [loss.support for loss, _ in self.parts]
         return (
             math.fsum(n * end[0] for end, (_, n) in zip(ends, self.parts, strict=True)),
             math.fsum(n * end[1] for end, (_, n) in zip(ends, self.parts, strict=True)),
         )
+
+    @cached_property
+    def largest(self) -> Fraction | None:
+        """The largest loss, and minus the least, as a rational number where every part has one; None elsewhere."""
+        ends = [loss.largest for loss, _ in self.parts]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return None
+        return sum((n * end for end, (_, n) in zip(known, self.parts, strict=True)), Fraction(0))
 
     @cached_property
     def steepest(self) -> tuple[float, float]:

@@ -9,34 +9,29 @@ the right. The others close to the left, around the pole of order N at 0 and the
 from __future__ import annotations
 
 import math
-from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeworth.composition.residues.expansion import UNIT, Group
+from edgeworth.composition.residues.stations import Kind, Sup, guide, ladder, log_poles, stations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.residues.expansion import Expansion
+    from edgeworth.composition.residues.stations import Guide, Station
     from edgeworth.losses.law import Array
 
     Complex = NDArray[np.complex128]
 
 __all__ = ["Circles", "Kind", "Reading"]
 
-#: what is read at t: E_P[(e^T - e^t)_+], P[T > t] or Q[T > t]
-Kind: TypeAlias = Literal["delta", "alpha", "power"]
-
-_RATIO = 1.2  # of neighbouring radii; 1/2 lies in the middle of two of them
 _ALIAS_NATS = 41.0  # aliases are held below e^-41 of the largest integrand on the circle
 _DROP_NATS = 60.0  # terms this much smaller than the integrand are left out, and bounded
 _NODES = (32, 64, 128, 256, 512, 1024, 2048)
 _AT_ONCE = 500  # readings of one circle
-_RANGE_NATS = 8.0  # that one circle serves
-_MARGIN = 8  # radii at either end of the ladder that only bound aliases
 _STRIDE, _FARTHEST_NATS = 2, 3.0  # which other circles may bound the aliases
 _MOST_KEPT = 3_000_000  # complex numbers in the circles that are remembered
 _UNDERFLOW = 2.0**-1072  # of a term, absolute, that leaves the range of doubles
@@ -51,84 +46,49 @@ class Reading(NamedTuple):
     error: Array
 
 
-class Guide(NamedTuple):
-    """Some t in order, the number of the best radius and the best tilt at each, and about how large log delta is."""
-
-    t: Array
-    best: NDArray[np.intp]
-    tilt: Array
-    log_size: Array
-
-
-class Station(NamedTuple):
-    """The number of a radius, the smallest t that it serves here, a t among these, and the best tilt there."""
-
-    number: int
-    start: float
-    centre: float
-    tilt: float
-
-
 class Circles:
-    """Readings of one expansion at every t below the largest tau; prepared circle by circle."""
+    """Readings of one expansion at every t below 0, the largest tau; prepared circle by circle."""
 
     ALIAS_NATS = _ALIAS_NATS
 
     def __init__(self, expansion: Expansion) -> None:
         self.expansion = expansion
         self.small, self.large = expansion.groups()
-        least, greatest = 5e-3 / expansion.largest, 1e14 / expansion.largest
-        first = math.floor(math.log(2 * min(least, 0.05)) / math.log(_RATIO))
-        last = math.ceil(math.log(2 * max(greatest, 50.0)) / math.log(_RATIO))
-        self.radii = np.asarray(0.5 * _RATIO ** (np.arange(first, last) + 0.5))
+        self.radii = ladder(expansion)
         self._circles: dict[int, Circle] = {}
 
     @cached_property
     def _guide(self) -> Guide:
-        """The best circle for some hundreds of t.
-
-        It minimises the larger of the integrand at z = rho, where it is M e^(-zt) over its poles, and at z = i rho,
-        where the terms with tau > t are at most (1 + q^2)^(N/2) times their weights, which Chernoff bounds.
-        """
-        top, count = self.expansion.largest, self.expansion.laplace_steps
-        share = np.concatenate([np.linspace(-1, 0.9, 150) ** 3, 1 - np.geomspace(0.3, 1e-14, 45)])
-        t = np.unique(top * share)
-        q, room = 0.5 / self.radii, (top - t)[:, None]
-        tilted = log_sum(self.expansion, np.ones(1), np.ones(1), self.radii) + self.radii * room
-        tilt = self.radii[np.argmin(tilted, axis=1)]
-        ahead = log_sum(self.expansion, 1 + q, np.abs(1 - q), self.radii) + self.radii * room
-        beside = count / 2 * np.log1p(q * q) + np.min(tilted, axis=1, keepdims=True)
-        size = np.maximum(ahead, beside) + _log_poles("delta", self.radii)
-        best = _MARGIN + np.argmin(size[:, _MARGIN:-_MARGIN], axis=1)
-        return Guide(t, best, tilt, np.min(size, axis=1) + self.expansion.front + t / 2)
+        return guide(self.expansion, self.radii)
 
     @cached_property
     def stations(self) -> list[Station]:
-        """Which circle serves which t, by t; each for a range over which the integrand changes by _RANGE_NATS."""
-        return _split(self._guide, self.radii)
+        """Which circle serves which t, by t."""
+        return stations(self._guide, self.radii)
 
     @cached_property
     def _starts(self) -> Array:
         return np.array([station.start for station in self.stations])
 
     def around(self, log_delta: Array) -> tuple[Array, Array]:
-        """Between which t the profile probably is that small; both at least 0."""
+        """Between which t the profile probably is that small; both of losses >= 0."""
         t, _, _, log_size = self._guide
         falling = np.minimum.accumulate(log_size)
         low = np.searchsorted(-falling, -(log_delta + 4.0)) - 1
         high = np.searchsorted(-falling, -(log_delta + 0.5))
-        ends = t[np.maximum(low, 0)], np.append(t, self.expansion.largest)[high]
-        return np.maximum(ends[0], 0.0), np.maximum(ends[1], 0.0)
+        ends, least = (t[np.maximum(low, 0)], np.append(t, 0.0)[high]), -self.expansion.largest
+        return np.maximum(ends[0], least), np.maximum(ends[1], least)
 
-    def __call__(self, kind: Kind, t: Array, shift: float = 0.0) -> Reading:
-        """The reading of the terms with tau > t + shift, for |shift| at most the rounding of tau."""
+    def __call__(self, kind: Kind, t: Array, side: int = 0) -> Reading:
+        """The reading of the terms with tau > t; with a side, of those surely (1) or perhaps (-1) beyond t."""
         value, error = np.zeros(t.size), np.zeros(t.size)
-        (inside,) = np.nonzero(t + shift < self.expansion.largest)
+        cut = t + side * self.expansion.place_error(t)
+        (inside,) = np.nonzero(cut < 0)
         owner = np.searchsorted(self._starts, t[inside], side="right") - 1
         for number in np.unique(owner):
             mine = inside[owner == number]
             for some in np.array_split(mine, 1 + mine.size // _AT_ONCE):
-                value[some], error[some] = self._circle(int(number)).read(kind, t[some], t[some] + shift)
+                value[some], error[some] = self._circle(int(number)).read(kind, t[some], cut[some])
         return Reading(value, error)
 
     def _circle(self, number: int) -> Circle:
@@ -138,64 +98,6 @@ class Circles:
                 self._circles.pop(next(iter(self._circles)))
             self._circles[number] = made
         return self._circles[number]
-
-
-def _split(guide: Guide, radii: Array) -> list[Station]:
-    """Runs of t with one best radius, cut where they are long."""
-    t, best, tilt, _ = guide
-    edges = [0]
-    for k in range(1, t.size):
-        if best[k] != best[k - 1] or radii[best[k]] * (t[k] - t[edges[-1]]) > _RANGE_NATS:
-            edges.append(k)
-    stations = []
-    for first, end in zip(edges, [*edges[1:], t.size], strict=True):
-        start = float(t[first]) if first else -math.inf
-        middle = (first + end - 1) // 2
-        stations.append(Station(int(best[first]), start, float(t[middle]), float(tilt[middle])))
-    return stations
-
-
-class Sup:
-    """Upper bounds of the sum of the moduli of all terms with tau > t on circles |z| = rho, without poles and e^front.
-
-    With x = cos(angle) and q = 1/(2 rho): |1 +- w|^2 = 1 + q^2 +- 2qx. The interval [-1, 1] is cut into cells and every
-    factor is taken at the end where it is largest; e^(rho x (tau - t)) <= e^(y (tau - t)) for every y >= rho x.
-    """
-
-    def __init__(self, expansion: Expansion, radii: Array, tilt: float) -> None:
-        self.largest = expansion.largest
-        steps = sum(step.n for step in expansion.steps)
-        edges = np.linspace(-1.0, 1.0, 2 * int(np.clip(steps / 4, 32, 512)) + 1)
-        rho = radii[:, None]
-        q = 0.5 / rho
-        up = np.sqrt((1 - q) ** 2 + 2 * q * (1 + edges[1:]))
-        down = np.sqrt((1 - q) ** 2 + 2 * q * (1 - edges[:-1]))
-        self._tilt = np.maximum(rho * edges[1:], tilt)
-        # Terms may be kept whose tau lies below t by twice its rounding.
-        slack = 2 * expansion.tau_error * (rho + np.maximum(rho, tilt))
-        self._log = log_sum(expansion, up, down, self._tilt) + slack
-
-    def rows(self, which: list[int]) -> Sup:
-        """The same on some of the circles."""
-        some = copy(self)
-        some._log, some._tilt = self._log[which], self._tilt[which]  # noqa: SLF001 - its own
-        return some
-
-    def log(self, t: Array) -> Array:
-        """The logarithms of the bounds: rows are radii, columns t."""
-        cells = self._log[:, None] + self._tilt[:, None] * (self.largest - t)[:, None]
-        return np.asarray(np.max(cells, axis=2)) + 1e-9  # for the rounding of these logarithms
-
-
-def log_sum(expansion: Expansion, up: Array, down: Array, tilt: Array) -> Array:
-    """The logarithm of the sum of all weights times up^((N+m)/2) down^((N-m)/2) e^(-tilt (largest - tau))."""
-    logs = np.zeros(np.broadcast_shapes(up.shape, tilt.shape))
-    for step in expansion.steps:
-        top, inner = float(np.max(step.terms.tau)), 0.0
-        for weight, m, tau in zip(*step.terms, strict=True):
-            inner = inner + (up if m > 0 else down if m < 0 else 1.0) * np.exp(weight - tilt * (top - tau))
-        logs += step.n * np.log(inner)
-    return logs
 
 
 class Circle:
@@ -219,7 +121,7 @@ class Circle:
         """An outer and an inner circle, and the fewest nodes whose aliases by Cauchy's bounds on them are small."""
         radii = radii[np.abs(np.log(radii / self.radius)) < _FARTHEST_NATS]
         sup = Sup(self.expansion, radii, tilt)
-        size = sup.log(np.array([self.centre]))[:, 0] + _log_poles("delta", radii)
+        size = sup.log(np.array([self.centre]))[:, 0] + log_poles("delta", radii)
         here = radii == self.radius
         with np.errstate(divide="ignore", invalid="ignore"):
             need = np.maximum(size - size[here] + _ALIAS_NATS, 0.0) / np.abs(np.log(radii / self.radius))
@@ -235,7 +137,7 @@ class Circle:
 
     def _pruned(self, owner: Circles) -> tuple[Group, Group]:
         """Both groups without the terms that no t here asks for, or too small to matter, whose sum is bounded."""
-        least = self.start - 4 * self.expansion.tau_error
+        least = self.start - 4 * float(self.expansion.place_error(np.asarray(self.start)))
         small = _taken(owner.small, owner.small.tau > least - float(owner.large.tau[0]))
         large = _taken(owner.large, owner.large.tau > least - float(np.max(owner.small.tau)))
         self.dropped, self.counted = -math.inf, large
@@ -307,7 +209,8 @@ class Circle:
 
     def read(self, kind: Kind, t: Array, cut: Array) -> tuple[Array, Array]:
         """The value of the rule at every t from the terms with tau > cut, and a bound on its error."""
-        before = self.expansion.front + (-0.5 if kind == "alpha" else 0.5) * t
+        before, parts = self.expansion.front(t, null=kind == "alpha")
+        places = self.expansion.place_error(t)
         sums, sizes = self._sums(cut)
         place = np.concatenate([self.z, [0.5, -0.5]])
         common = np.concatenate([self.expansion.laplace_steps / 2 * self.common, [0.0, 0.0]])
@@ -318,17 +221,17 @@ class Circle:
             residues *= self.missed > 0
             value = np.sum((sums[:, :-2] * inner).real, axis=1) + self.missed * np.sum(residues, axis=1)
             moduli, polar = np.sum(sizes[:, :-2] * np.abs(inner), axis=1), np.sum(np.abs(residues), axis=1)
-            exponents = 4 * UNIT * (self.radius * np.abs(t) + np.abs(before))
-            relative = 1.1 * (self.rounding + 2 * self.radius * self.expansion.tau_error + exponents)
+            exponents = 4 * UNIT * (self.radius * np.abs(t) + parts)
+            relative = 1.1 * (self.rounding + 2 * self.radius * places + exponents)
             error = relative * moduli + self._aliases(kind, t, before, polar) + self._left_out(kind, t, before)
-            error += 1.1 * (self.polar_rounding + self.expansion.tau_error + exponents) * self.missed * polar
+            error += 1.1 * (self.polar_rounding + places + exponents) * self.missed * polar
             error += self._offsets.size * self._falling.size * _UNDERFLOW * np.sum(np.abs(inner), axis=1)
         known = np.isfinite(value) & np.isfinite(error) & (relative < 0.05)
         return np.where(known, value, 0.0), np.where(known, error + _LEAST, math.inf)
 
     def _left_out(self, kind: Kind, t: Array, before: Array) -> Array:
         """At least the sum of the terms left out: their largest moduli, carried from the centre to t."""
-        poles = _log_poles(kind, np.array([self.radius]))
+        poles = log_poles(kind, np.array([self.radius]))
         return np.asarray(np.exp(self.dropped + before + self.radius * np.abs(t - self.centre) + poles))
 
     def _aliases(self, kind: Kind, t: Array, before: Array, residues: Array) -> Array:
@@ -339,7 +242,7 @@ class Circle:
         if self.others.size < 2:
             return np.full(t.size, math.inf)
         rho = self.others[:, None]
-        regular = np.exp(self.sup.log(t) + before + _log_poles(kind, rho)) + 1.01 * residues * rho / np.abs(rho - 0.5)
+        regular = np.exp(self.sup.log(t) + before + log_poles(kind, rho)) + 1.01 * residues * rho / np.abs(rho - 0.5)
         share = 1 / np.expm1(np.minimum(self.nodes * np.abs(np.log(rho / self.radius)), 700.0))
         return np.asarray(np.sum(share * regular, axis=0))
 
@@ -357,12 +260,6 @@ def _poles(kind: Kind, z: Complex) -> Complex:
     if kind == "delta":
         return (z - 0.5) * (z + 0.5)
     return z - 0.5 if kind == "power" else z + 0.5
-
-
-def _log_poles(kind: Kind, rho: Array) -> Array:
-    """The logarithm of the largest |z/poles| on |z| = rho."""
-    distance = np.abs(rho - 0.5) * (rho + 0.5 if kind == "delta" else 1.0)
-    return np.asarray(np.log(rho / distance))
 
 
 def _logs_of_w(radius: float, angle: Array) -> tuple[Complex, Complex]:

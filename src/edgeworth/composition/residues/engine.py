@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import OPPOSITE, Direction, Ends, answered
-from edgeworth.composition.residues.circle import Circles, Kind
+from edgeworth.composition.residues.circle import Circles
 from edgeworth.composition.residues.expansion import UNIT, Expansion, expandable, group_sizes
+from edgeworth.composition.residues.readings import both_sides, doubt, profile_below, value_at
 from edgeworth.curves import Certificate
 from edgeworth.curves.search import bracketed_root, golden_maximum
 from edgeworth.errors import Unsupported
@@ -97,10 +98,11 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             'steps; use method="auto", which falls back on others'
         )
     answers = prepared(total)
+    expansion = answers.forward.expansion
     sources = {
         "aliases of the trapezoidal rule, relative to the integrand": math.exp(-Circles.ALIAS_NATS),
-        "rounding of the losses": answers.forward.expansion.tau_error,
-        "rounding of the masses, relative": answers.forward.expansion.weight_error,
+        "rounding of the losses": float(expansion.place_error(np.asarray(2 * expansion.largest))),
+        "rounding of the masses, relative": expansion.weight_error,
     }
     certificate = Certificate("residues", certified=True, sources=sources, notes=(_NOTE,))
     return answered(answers, total, certificate)
@@ -145,12 +147,8 @@ class ResidueAnswers:
         return Ends(lower, upper)
 
     def _profile(self, direction: Direction, epsilon: Array) -> Ends:
-        """For eps >= 0: the circle, and delta(eps) <= 1 - e^(eps - largest) near the end of the support."""
-        circles = self._circles(direction)
-        room = circles.expansion.largest + circles.expansion.tau_error - epsilon
-        ends = _both_sides(circles, "delta", epsilon)
-        ceiling = -np.expm1(-np.maximum(room, 0.0)) * (1 + 8 * UNIT)
-        return Ends(np.minimum(ends.lower, ceiling), np.minimum(ends.upper, ceiling))
+        """For eps >= 0."""
+        return profile_below(self._circles(direction), self._circles(direction).expansion.below(epsilon))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
@@ -161,8 +159,8 @@ class ResidueAnswers:
         if direction == "both":
             return _larger(self._epsilon("forward", delta), self._epsilon("backward", delta))
         expansion = self._circles(direction).expansion
-        lower = np.where(delta == 0, max(expansion.largest - expansion.tau_error, 0.0), 0.0)
-        upper = np.where(delta == 1, 0.0, np.nextafter(expansion.largest + expansion.tau_error, math.inf))
+        least, greatest = (float(expansion.above(np.zeros(1), side)[0]) for side in (-1, 1))
+        lower, upper = np.where(delta == 0, max(least, 0.0), 0.0), np.where(delta == 1, 0.0, greatest)
         at_zero = self._profile(direction, np.zeros(1))
         upper[delta >= at_zero.upper[0]] = 0.0
         (asked,) = np.nonzero((delta > 0) & (delta < at_zero.upper[0]))
@@ -171,38 +169,42 @@ class ResidueAnswers:
         return Ends(lower, upper)
 
     def _solved(self, direction: Direction, delta: Array, greatest: Array) -> Ends:
-        """A root of log delta(eps), then ends that the ends of delta verify; the end of the support is always one."""
-        circles = self._circles(direction)
-        log_delta = np.log(delta)
+        """A root of log delta, then ends that the ends of delta verify; the end of the support is always one.
 
-        def excess(epsilon: Array, which: NDArray[np.intp]) -> Array:
-            return _log(circles("delta", epsilon).value) - log_delta[which]
+        Places are counted from the largest loss: so the root has all its digits, and epsilon as many as a double has.
+        """
+        circles = self._circles(direction)
+        log_delta, at_zero = np.log(delta), circles.expansion.below(np.zeros(1))[0]
+
+        def excess(t: Array, which: NDArray[np.intp]) -> Array:
+            return _log(circles("delta", t).value) - log_delta[which]
 
         low, high = circles.around(log_delta)
-        everyone, root = np.arange(delta.size), np.zeros(delta.size)
-        low = np.where(excess(low, everyone) > 0, low, 0.0)
-        high = np.where(excess(high, everyone) <= 0, high, circles.expansion.largest)
+        everyone, root = np.arange(delta.size), np.full(delta.size, at_zero)
+        low = np.where(excess(low, everyone) > 0, low, at_zero)
+        high = np.where(excess(high, everyone) <= 0, high, 0.0)
         (inside,) = np.nonzero(excess(low, everyone) > 0)  # elsewhere the target is delta(0) up to rounding
         root[inside] = bracketed_root(lambda x, which: excess(x, inside[which]), low[inside], high[inside])
         value, error = circles("delta", root)
         power = circles("power", root).value
         with np.errstate(divide="ignore", invalid="ignore"):
-            margin = 2 * error / (power - value) + 4 * UNIT * root  # d delta/d eps = delta - Q[T > eps]
-        margin = np.where(np.isfinite(margin) & (margin > 0), margin, 1e-12 * root + circles.expansion.tau_error)
+            margin = 2 * error / (power - value) - 4 * UNIT * root  # d delta/d eps = delta - Q[T > eps]
+        margin = np.where(np.isfinite(margin) & (margin > 0), margin, -1e-12 * root)
+        margin = np.maximum(margin, 0.25 * UNIT * circles.expansion.largest)  # less is lost in the rounding of epsilon
         ends = []
         for side, end in ((-1.0, np.zeros(delta.size)), (1.0, greatest.copy())):
             open_, room = np.arange(delta.size), margin.copy()
             for _ in range(_MOST_WIDENINGS):
-                tried = np.maximum(root[open_] + side * room[open_], 0.0)
-                found = self._profile(direction, tried)
+                tried = np.maximum(root[open_] + side * room[open_], at_zero)
+                found = profile_below(circles, tried)
                 good = np.asarray(found.lower >= delta[open_] if side < 0 else found.upper <= delta[open_], dtype=bool)
-                end[open_[good]] = tried[good]
+                end[open_[good]] = circles.expansion.above(tried[good], side)
                 open_ = open_[~good]
                 room[open_] *= 4
                 if not open_.size:
                     break
             ends.append(end)
-        return Ends(np.minimum(ends[0], greatest), np.minimum(ends[1], greatest))
+        return Ends(*(np.clip(end, 0.0, greatest) for end in ends))
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
@@ -221,10 +223,10 @@ class ResidueAnswers:
     def _tail(self, direction: Direction, t: Array) -> Ends:
         """Ends that enclose both P[T > t] and P[T >= t], of Q and -T backward: directly, and left of 0 also from 1."""
         circles, others = self._circles(direction), self._circles(OPPOSITE[direction])
-        ends = _both_sides(circles, "alpha", t)
+        ends = both_sides(circles, "alpha", t)
         (left,) = np.nonzero(t < 0)
         if left.size:
-            rest = _both_sides(others, "power", -t[left])
+            rest = both_sides(others, "power", -t[left])
             lower, upper = ends.lower.copy(), ends.upper.copy()
             lower[left] = np.maximum(lower[left], 1 - rest.upper - UNIT)
             upper[left] = np.minimum(upper[left], 1 - rest.lower + UNIT)
@@ -234,7 +236,7 @@ class ResidueAnswers:
     def _below(self, direction: Direction, t: Array) -> Ends:
         """Ends that enclose P[T <= t] and P[T < t]: directly left of 0, from 1 on its right."""
         tail = self._tail(direction, np.maximum(t, 0.0))
-        rest = _both_sides(self._circles(OPPOSITE[direction]), "power", np.maximum(-t, 0.0))
+        rest = both_sides(self._circles(OPPOSITE[direction]), "power", np.maximum(-t, 0.0))
         lower = np.where(t < 0, rest.lower, np.maximum(1 - tail.upper - UNIT, 0.0))
         return Ends(lower, np.where(t < 0, rest.upper, 1 - tail.lower + UNIT))
 
@@ -242,11 +244,11 @@ class ResidueAnswers:
         """P[T > t] and P[T <= t] without bounds, the smaller one directly."""
         below = np.empty(t.size)
         left = t < 0
-        below[~left] = 1 - self._circles(direction)("alpha", t[~left]).value
-        below[left] = self._circles(OPPOSITE[direction])("power", -t[left]).value
+        below[~left] = 1 - value_at(self._circles(direction), "alpha", t[~left])
+        below[left] = value_at(self._circles(OPPOSITE[direction]), "power", -t[left])
         tail = 1 - below
         (small,) = np.nonzero(tail < 1e-3)
-        tail[small] = self._circles(direction)("alpha", t[small]).value
+        tail[small] = value_at(self._circles(direction), "alpha", t[small])
         return tail, below
 
     def _threshold(self, direction: Direction, alpha: Array) -> Array:
@@ -273,8 +275,8 @@ class ResidueAnswers:
         Between the tests the likelihood ratio is between e^t1 and e^t2, which bounds f on both sides even where an atom
         between them makes it a straight segment.
         """
-        t, error = self._threshold(direction, alpha), self._circles(direction).expansion.tau_error
-        start = 2 * error + 8 * UNIT * np.abs(t)
+        t = self._threshold(direction, alpha)
+        start = doubt(self._circles(direction), t)
         one, other = (self._enclosing(direction, t, start, alpha, side) for side in (-1.0, 1.0))
         known = np.isfinite(one) & np.isfinite(other)
         one, other = np.where(known, one, t), np.where(known, other, t)
@@ -350,7 +352,7 @@ class ResidueAnswers:
     def _chord(self, alpha: Array, t: Array) -> Array:
         """The chord, at alpha, between a point of f and one of f^-1, both of tests near t; 1 where alpha is outside."""
         best = np.ones(alpha.size)
-        room = 2 * self.forward.expansion.tau_error + 8 * UNIT * np.abs(t)
+        room = doubt(self.forward, t)
         one, other = (
             [(self._tail(direction, u).upper, self._tail(OPPOSITE[direction], -u).upper) for u in (t - room, t + room)]
             for direction in _DIRECTIONS
@@ -372,15 +374,6 @@ class ResidueAnswers:
         steep = 1 - delta - growth * alpha * (1 + 8 * UNIT) - 8 * UNIT
         flat = growth * (1 - 8 * UNIT) * ((1 - alpha) * (1 - 8 * UNIT) - delta)
         return np.where(t >= 0, np.where(t > 700, 0.0, steep), flat)
-
-
-def _both_sides(circles: Circles, kind: Kind, t: Array) -> Ends:
-    """Without the terms that may lie at t, and with them; for the profile these terms are nothing but rounding."""
-    error = circles.expansion.tau_error
-    most = circles(kind, t, -error)
-    least = most if kind == "delta" else circles(kind, t, error)
-    width = np.maximum(least.error, most.error)
-    return Ends(np.clip(least.value - width, 0.0, 1.0), np.clip(most.value + most.error, 0.0, 1.0))
 
 
 def _larger(one: Ends, other: Ends) -> Ends:

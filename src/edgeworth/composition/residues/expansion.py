@@ -9,7 +9,8 @@ and a step with atoms l of mass p has the sum of p e^(l/2) e^(zl). So with N Lap
     M(1/2 + z) = e^front * sum over c of e^log_weight_c (1 + w)^((N + m_c)/2) (1 - w)^((N - m_c)/2) e^(z tau_c),
 
 where m_c counts the Laplace steps that went up minus those that went down. All weights are positive. The sum is kept
-as the product of two groups of steps, of which only the smaller is ever paired with the other.
+as the product of two groups of steps, of which only the smaller is ever paired with the other. Thresholds t and the tau
+of the groups are counted from the largest loss, both <= 0: what is left of a profile next to its end are their digits.
 """
 
 from __future__ import annotations
@@ -21,16 +22,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.exact import TwoDoubles
 from edgeworth.losses import BinaryLoss, CategoricalLoss, LaplaceLoss, SampledLoss
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["UNIT", "Expansion", "Group", "expandable", "group_sizes"]
 
 UNIT = 2.0**-53
-_LOSS_ULPS = 8.0  # of the loss of a sample, and of the products and sums of different losses, relative
+_PLACE_ULPS = 10.0  # of a place below the largest loss, relative: a quotient, its multiple, differences
+_LOSS_ULPS = 8.0  # of the loss of a sample, relative
 _WEIGHT_ULPS = 16.0  # of the logarithm of an atom's mass, relative to itself and 1
 
 
@@ -82,22 +87,50 @@ def _count(atoms: int, n: int) -> int:
 class Expansion:
     """The sum of exponentials of a total loss."""
 
-    def __init__(self, steps: tuple[Step, ...]) -> None:
+    def __init__(self, steps: tuple[Step, ...], largest: Fraction | None = None) -> None:
+        """`largest`: the largest loss where it is rational, as are then all places below it."""
         self.steps = steps
         self.laplace_steps = sum(step.n for step in steps if step.laplace)
-        self.front = -0.5 * math.fsum(step.n * float(step.terms.tau[-1]) for step in steps if step.laplace)
-        self.largest = math.fsum(step.n * float(np.max(step.terms.tau)) for step in steps)
+        self.noise = math.fsum(step.n * float(np.max(step.terms.tau)) for step in steps if step.laplace)
+        self.atoms = math.fsum(step.n * float(np.max(step.terms.tau)) for step in steps if not step.laplace)
+        self.top = TwoDoubles(self.noise + self.atoms, 0.0) if largest is None else TwoDoubles.of(largest)
         span = math.fsum(step.n * float(np.max(np.abs(step.terms.tau))) for step in steps)
-        # Mirrored losses are taken m times, one rounding; sums over the steps round once more for each.
-        mirrored = all(step.terms.tau[0] == -step.terms.tau[-1] and step.terms.tau.size == 2 for step in steps)
-        self.tau_error = (len(steps) + (1.0 if mirrored else _LOSS_ULPS)) * UNIT * span
+        self._relative = (len(steps) + _PLACE_ULPS) * UNIT
+        self.loss_error = 0.0 if largest is not None else (3 * (len(steps) + 3) + _LOSS_ULPS) * UNIT * span
         sizes = (step.n * (1 + float(np.max(np.abs(step.terms.log_weight)))) for step in steps if not step.laplace)
-        self.weight_error = _WEIGHT_ULPS * UNIT * math.fsum(sizes) + 2 * UNIT * abs(self.front)
+        self.weight_error = _WEIGHT_ULPS * UNIT * math.fsum(sizes)
+
+    @property
+    def largest(self) -> float:
+        """The largest loss, rounded."""
+        return self.top.high
+
+    def below(self, loss: Array) -> Array:
+        """A loss counted from the largest one."""
+        return -self.top.less(loss)
+
+    def above(self, t: Array, side: float) -> Array:
+        """The loss at such a place, rounded down (side < 0) or up."""
+        loss = (self.top.high + t) + self.top.low
+        return np.asarray(loss + side * (4 * UNIT * np.abs(loss) + self.loss_error))
+
+    def place_error(self, t: Array) -> Array:
+        """At least the error of tau - t for every tau near t or between it and the largest loss."""
+        return np.asarray(self._relative * np.abs(t) + self.loss_error)
+
+    def front(self, t: Array, *, null: bool) -> tuple[Array, Array]:
+        """The exponent before the integral over e^(z (tau - t)), and a bound on the sizes of its parts.
+
+        With x the loss at t, and N the sum of n theta, it is (x - N)/2, and for readings of the null -(x + N)/2.
+        """
+        if null:
+            return -self.noise - 0.5 * (self.atoms + t), self.noise + self.atoms + np.abs(t)
+        return 0.5 * (self.atoms + t), self.atoms + np.abs(t)
 
     @classmethod
     def of(cls, total: TotalLoss) -> Expansion:
         """The expansion of a total loss, all of whose steps are `expandable`."""
-        return cls(tuple(_step(loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0)))
+        return cls(tuple(_step(loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0)), total.largest)
 
     def mirrored(self) -> Expansion:
         """That of -T with P and Q exchanged: z becomes -z."""
@@ -110,9 +143,9 @@ class Expansion:
         )
 
     def groups(self) -> tuple[Group, Group]:
-        """Two groups of all terms, the smaller first; the larger with tau falling."""
+        """Two groups of all terms, the smaller first; the larger with tau falling from 0, the largest."""
         small, large = _NOTHING, _NOTHING
-        powers = (_power(step.terms, step.n) for step in self.steps)
+        powers = (_power(_from_the_top(step.terms), step.n) for step in self.steps)
         for power in sorted(powers, key=lambda group: -group.tau.size):
             small, large = sorted((_product(small, power), large), key=lambda group: group.tau.size)
         order = np.argsort(-large.tau, kind="stable")
@@ -125,6 +158,10 @@ def _step(loss: PrivacyLoss, n: int) -> Step:
         return Step(Group(half, np.array([-1.0, 1.0]), np.array([-loss.theta, loss.theta])), n, laplace=True)
     nodes = loss.nodes()
     return Step(Group(nodes.log_weight + nodes.loss / 2, np.zeros(nodes.loss.size), nodes.loss), n, laplace=False)
+
+
+def _from_the_top(terms: Group) -> Group:
+    return terms._replace(tau=terms.tau - np.max(terms.tau))
 
 
 def _product(one: Group, other: Group) -> Group:
@@ -144,8 +181,6 @@ def _power(terms: Group, n: int) -> Group:
     # The weights are doubled because the coefficients come divided by 2^n: nothing of size n cancels at the centre.
     doubled = math.log(2)
     weight = _log_binomials(n) + j * (first.log_weight + doubled) + (n - j) * (others.log_weight + doubled)
-    if first.tau[0] == -others.tau[0]:
-        return Group(weight, j * first.m + (n - j) * others.m, (2 * j - n) * first.tau)
     return Group(weight, j * first.m + (n - j) * others.m, j * first.tau + (n - j) * others.tau)
 
 
