@@ -126,8 +126,9 @@ class ApproxDPProfile(SymmetricProfile):
     def _epsilon(self, delta: Array) -> Array:
         top, free = self.guaranteed_epsilon, self.guaranteed_delta
         spare = np.clip((delta - free) / (1 - free), 0.0, 1.0) if free < 1 else np.zeros(delta.shape)
-        left = np.clip(1 - spare * (1 + exp(-top)), 5e-324, 1.0)
-        return np.where(delta < free, np.inf, np.maximum(top + np.log(left), 0.0) * (delta < 1))
+        gone = spare * (1 + exp(-top))  # of the 1 that delta starts from below -top: T - eps is -log(1 - gone)
+        inside = np.where(gone < 1, top + np.log1p(-np.minimum(gone, 1 - 2**-53)), 0.0)
+        return np.where(delta < free, np.inf, np.maximum(inside, 0.0) * (delta < 1))
 
     def tradeoff(self) -> ApproxDPTradeOff:
         """f_(epsilon, delta)."""

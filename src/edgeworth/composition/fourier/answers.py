@@ -38,7 +38,7 @@ class OneWay:
         self.tails, self.mirror, self.law = tails, mirror, tails.law
 
     def _loss(self, m: int) -> float:
-        return float(self.law.loss(np.array([float(m)]))[0])
+        return self.law.place(m)
 
     # --- at points
 
@@ -62,6 +62,8 @@ class OneWay:
 
     def weighted(self, m: int) -> tuple[float, float]:
         """e^(T_m) P[T >= T_m], which is at most 1 for T_m >= 0 and e^(T_m) below."""
+        if (top := self._near_the_top(m, slope=True)) is not None:
+            return top
         if not self.tails.far_left(0.0, m):
             return self.tails.read("weighted", m)
         growth = math.exp(self._loss(m))
@@ -70,12 +72,21 @@ class OneWay:
 
     def profile(self, m: int) -> tuple[float, float]:
         """delta(T_m): directly, or where nearly all of Q lies beyond as 1 - Q[T <= T_m] - e^(T_m) P[T > T_m]."""
+        if (top := self._near_the_top(m, slope=False)) is not None:
+            return top
         if not self.tails.far_left(1.0, m):
             return self.tails.read("delta", m)
         miss, beyond = self.missed(m + 1), self.weighted(m + 1)
         shrink = math.exp(-self.law.step)
         low, high = (1 - miss[side] - shrink * beyond[side] for side in (1, 0))
         return max(low - 4 * _ROUNDING, 0.0), min(high + 4 * _ROUNDING, 1.0)
+
+    def _near_the_top(self, m: int, *, slope: bool) -> tuple[float, float] | None:
+        """The same of either from the last atoms, where these are known one by one; exactly 0 beyond them."""
+        if self.law.points is None or self.law.top is None:
+            return None
+        below = self.law.points.last - m
+        return (0.0, 0.0) if below < 0 else self.law.top.read(below, slope=slope)
 
     # --- between them
 
@@ -84,32 +95,40 @@ class OneWay:
 
         It is the profile at T_m and (1 - e^(eps - T_m)) times e^(T_m) P[T >= T_m].
         """
-        least, greatest = self.law.support
-        if epsilon >= greatest + self._doubt(epsilon):
+        if self._is_past(epsilon):
             return 0.0, 0.0
-        if epsilon < min(0.0, least - self._doubt(epsilon)):
+        if epsilon < min(0.0, self.law.support[0] - self.law.doubt(epsilon)):
             return -math.expm1(epsilon) * (1 - _ROUNDING), min(-math.expm1(epsilon) * (1 + _ROUNDING), 1.0)
-        m = self.law.point(epsilon) + 1
+        m, distance = self.law.first_past(epsilon)
         at, slope = self.profile(m), self.weighted(m)
-        share, slack = -math.expm1(min(epsilon - self._loss(m), 0.0)), self._slack(m, epsilon, slope[1])
+        share, slack = -math.expm1(-distance), self._slack(m, epsilon, slope[1])
         low, high = ((at[side] + share * slope[side]) for side in (0, 1))
-        return max(low * (1 - 4 * _ROUNDING) - slack, 0.0), min(high * (1 + 4 * _ROUNDING) + slack, 1.0)
+        return max(low * (1 - 4 * _ROUNDING) - slack, 0.0), min(max(high * (1 + 4 * _ROUNDING) + slack, LEAST), 1.0)
 
     def overlap(self, t: float) -> tuple[float, float]:
         """1 - delta(t) = Q[T < T_m] + e^t P[T >= T_m], T_m the first point beyond t: both terms may be small."""
-        m = self.law.point(t) + 1
+        if self._is_past(t):
+            return 1 - _ROUNDING, 1.0
+        m, distance = self.law.first_past(t)
         miss, slope = self.missed(m), self.weighted(m)
-        shrink, slack = math.exp(min(t - self._loss(m), 0.0)), self._slack(m, t, slope[1])
+        shrink, slack = math.exp(-distance), self._slack(m, t, slope[1])
         low, high = (miss[side] + shrink * slope[side] for side in (0, 1))
         return max(low * (1 - 4 * _ROUNDING) - slack, 0.0), high * (1 + 4 * _ROUNDING) + slack
 
-    def _doubt(self, loss: float) -> float:
-        """What the rounding of T_m near a loss may be, absolute."""
-        return _ROUNDING * float(self.law.size_of(np.array([loss]))[0])
+    def _is_past(self, t: float) -> bool:
+        """Whether no loss is larger than t."""
+        if self.law.points is not None:
+            return bool(self.law.points.largest <= t)
+        return t >= self.law.support[1] + self.law.doubt(t)
 
     def _slack(self, m: int, t: float, slope: float) -> float:
-        """What that does to a profile of slope at most w = e^(T_m) P[T >= T_m]; t may belong to the cell before."""
-        doubt = self._doubt(t)
+        """What rounding of T_m does to a profile of slope at most w = e^(T_m) P[T >= T_m].
+
+        The threshold t may belong to the cell before. Rational points are not rounded.
+        """
+        if self.law.points is not None:
+            return 0.0
+        doubt = self.law.doubt(t)
         if t - self._loss(m - 1) < 2 * doubt:
             slope = max(slope, self.weighted(m - 1)[1])
         return doubt * slope
@@ -155,7 +174,7 @@ class OneWay:
             else:
                 inside = math.log1p(-share) if share < 1 else -math.inf
                 inside = max(min(inside, 0.0), -self.law.step) if side == 1 else min(inside, 0.0)
-                doubt = 2 * self._doubt(place) + 4 * _ROUNDING * self.law.step
+                doubt = 2 * self.law.doubt(place) + 4 * _ROUNDING * self.law.step
                 return place + inside + (doubt if side == 1 else -doubt)
         raise ComputationFailed("no lattice point was found at which the profile passes delta")
 
@@ -181,7 +200,7 @@ class OneWay:
         if place > _LARGEST_EXPONENT and gap < 0:
             return 0.0
         growth = math.exp(min(place, _LARGEST_EXPONENT))
-        slack = 4 * growth * (_ROUNDING + self._doubt(place)) * (abs(gap) + (alpha if small else 1 - alpha))
+        slack = 4 * growth * (_ROUNDING + self.law.doubt(place)) * (abs(gap) + (alpha if small else 1 - alpha))
         return max(self.missed(m)[0] + growth * gap - slack, 0.0)
 
     def _above(self, alpha: float, m: int) -> float:

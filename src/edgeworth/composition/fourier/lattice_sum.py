@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.fourier.top_atoms import TopAtoms, TopPart
 from edgeworth.losses import DiscreteGaussianLoss, Nodes
 from edgeworth.losses.moments import tilted_cumulants_of_nodes
 
@@ -17,12 +18,36 @@ if TYPE_CHECKING:
     from edgeworth.losses import Lattice, PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LatticeSum", "lattice_sum"]
+__all__ = ["LatticeSum", "RationalPoints", "lattice_sum"]
 
+_UNIT = 2.0**-53
 _ULPS = 2.0**-50  # relative: what a ratio of two spacings may be off a whole number
 _MOST_DIVISIONS, _MOST_STRIDE = 12, 4096
 _BEYOND = math.exp(-45.0)  # at least the tilted mass of the atoms that an endless law leaves out, within its tilts
 _PER_SIGMA = 8  # atoms of discrete Gaussian noise in a standard deviation at the least: e^-631 is what fewer leave open
+
+
+class RationalPoints(NamedTuple):
+    """The lattice points as rational numbers, counted from the last: T_m = largest - (last - m) step."""
+
+    largest: Fraction
+    step: Fraction
+    last: int
+
+    @property
+    def mirror(self) -> RationalPoints:
+        """Of -T; the first point is minus the last."""
+        return RationalPoints(self.largest, self.step, int(2 * self.largest / self.step) - self.last)
+
+    def loss(self, m: int) -> Fraction:
+        """T_m."""
+        return self.largest - (self.last - m) * self.step
+
+    def first_past(self, loss: float) -> tuple[int, float]:
+        """The first point beyond a loss less than the last one, and how far it is beyond: never 0, rounded once."""
+        gap = self.largest - Fraction(loss)
+        steps = math.ceil(gap / self.step) - 1
+        return self.last - steps, float(gap - steps * self.step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +67,10 @@ class LatticeSum:
     support: tuple[float, float]
     rounding: float
     """What different spacings may add to that which the rounding of T is relative to."""
+    points: RationalPoints | None = None
+    """The points themselves, where the doubles given make them rational numbers."""
+    top: TopAtoms | None = None
+    """The last atoms then, of T and of its mirror image."""
 
     @cached_property
     def steps(self) -> float:
@@ -61,6 +90,8 @@ class LatticeSum:
             (1 - self.steepest[1], 1 - self.steepest[0]),
             (-self.support[1], -self.support[0]),
             self.rounding,
+            None if self.points is None else self.points.mirror,
+            self.top,
         )
 
     def loss(self, m: Array) -> Array:
@@ -70,6 +101,23 @@ class LatticeSum:
     def size_of(self, loss: Array) -> Array:
         """What the rounding of a T_m is relative to."""
         return np.asarray(abs(self.origin) + np.abs(loss - self.origin) + self.rounding)
+
+    def place(self, m: int) -> float:
+        """T_m to all digits that are known."""
+        return self.origin + self.step * m if self.points is None else float(self.points.loss(m))
+
+    def doubt(self, loss: float) -> float:
+        """What the rounding of a T_m near a loss may be, absolute."""
+        if self.points is not None:
+            return 2 * _UNIT * abs(loss)
+        return _ULPS * float(self.size_of(np.array([loss]))[0])
+
+    def first_past(self, loss: float) -> tuple[int, float]:
+        """The first point beyond a loss and how far it is beyond, which may be wrong by the doubt."""
+        if self.points is not None:
+            return self.points.first_past(loss)
+        m = self.point(loss) + 1
+        return m, max(self.place(m) - loss, 0.0)
 
     def point(self, loss: float) -> int:
         """The last lattice point at or below a loss; within rounding of one it may be either."""
@@ -98,6 +146,7 @@ def lattice_sum(total: TotalLoss) -> LatticeSum | None:
     counts = [n for _, n in kept]
     reach = [lattice.spacing * (abs(lattice.first) + lattice.log_null.size) for lattice in known]
     sigmas = tuple(_sigma(loss, stride) for (loss, _), stride in zip(kept, strides, strict=True))
+    points = _points(kept, known, strides)
     return LatticeSum(
         tuple((_thinned(loss) if sigma else loss.nodes(), n) for (loss, n), sigma in zip(kept, sigmas, strict=True)),
         strides,
@@ -108,7 +157,38 @@ def lattice_sum(total: TotalLoss) -> LatticeSum | None:
         total.steepest,
         total.support,
         math.fsum(n * most for most, n in zip(reach, counts, strict=True)) if uneven else 0.0,
+        points,
+        None if points is None else _top(kept, known, strides, float(points.step)),
     )
+
+
+def _points(
+    kept: list[tuple[PrivacyLoss, int]], lattices: list[Lattice], strides: tuple[int, ...]
+) -> RationalPoints | None:
+    """The points as rational numbers, if every largest loss is one and the spacings are multiples of one step.
+
+    A law whose largest loss is one has its atoms evenly from minus that to that.
+    """
+    largest, last, steps = Fraction(0), 0, set()
+    for (loss, n), lattice, stride in zip(kept, lattices, strides, strict=True):
+        if loss.largest is None:
+            return None
+        spaces = lattice.log_null.size - 1
+        largest += n * loss.largest
+        last += n * stride * (lattice.first + spaces)
+        steps.add(2 * loss.largest / (spaces * stride))
+    return RationalPoints(largest, steps.pop(), last) if len(steps) == 1 else None
+
+
+def _top(
+    kept: list[tuple[PrivacyLoss, int]], lattices: list[Lattice], strides: tuple[int, ...], step: float
+) -> TopAtoms:
+    """The last atoms: Q from the top is P from the bottom, of which the lattices have the logarithms."""
+    parts = [
+        TopPart(lattice.log_null, n, stride, lattice.spacing)
+        for (_, n), lattice, stride in zip(kept, lattices, strides, strict=True)
+    ]
+    return TopAtoms(parts, step)
 
 
 def _sigma(loss: PrivacyLoss, stride: int) -> float:
