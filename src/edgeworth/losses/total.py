@@ -79,11 +79,12 @@ class TotalLoss:
     @cached_property
     def largest(self) -> Fraction | None:
         """The largest loss, and minus the least, as a rational number where every part has one; None elsewhere."""
-        ends = [loss.largest for loss, _ in self.parts]
-        known = [end for end in ends if end is not None]
-        if len(known) < len(ends):
-            return None
-        return sum((n * end for end, (_, n) in zip(known, self.parts, strict=True)), Fraction(0))
+        total = Fraction(0)
+        for loss, n in self.parts:
+            if (end := loss.largest) is None:
+                return None
+            total += n * end
+        return total
 
     @cached_property
     def steepest(self) -> tuple[float, float]:
