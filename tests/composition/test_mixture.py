@@ -329,6 +329,7 @@ def test_it_applies_to_few_steps_beside_few_values():
         (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "delta", 2.32804, "few steps"),
         (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "tradeoff", 1e-4, "few steps"),
         (sample(1.35, 7.38e-4) ** 3 * ew.ApproxDP(1.32, 1e-7), "delta", 1.3213, "graded points"),
+        (sample(3.682, 8.2e-6) ** 86 * ew.Laplace(5.122), "epsilon", 1.1e-10, "rare jumps beside atoms"),
     ],
 )
 def test_auto_has_six_digits_where_few_steps_end(mechanism, what, argument, note):

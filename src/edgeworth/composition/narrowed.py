@@ -41,6 +41,11 @@ _FINER = 0.1  # of what a lattice aims at, that lines do: f is a difference of w
 _WIDE_FOR_A_LATTICE = 1e-4  # relative: what a lattice can narrow of samples beside atoms
 _FAR = 0.05  # farther out than a rest reaches, from where on it may
 _LARGE_MU = 3.0  # of samples, from which on a lattice's tests cost more than its profile
+_DENSE, _SPARSE = (
+    1e-3,
+    1e-5,
+)  # n p^2 of samples, from which on lines have nine digits, and below which short jumps have few
+_RARE, _SHORT = 0.03, 0.5  # n p and mu of samples, below which their jumps are rare, or short
 _VERY_WIDE = 1e-3  # relative: what the recursion can narrow, whose width grows with the steps
 
 
@@ -79,7 +84,10 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     if name == "contour" and lattice.applies(total):
         answers = _along_lines(total, aim)
-        note = f"{wide} are narrowed by the lattice"
+        sparse = (
+            "rare jumps beside atoms: the loss of the samples on graded points comes first, and line integrals follow"
+        )
+        note = sparse if _is_sparse(total) else f"{wide} are narrowed by the lattice"
     elif name == "lattice" and _has_laplace_lines(total):
         answers = _by_laplace_lines(total, aim)
         note = f"Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others"
@@ -117,9 +125,13 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
 
 
 def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
-    """The line integral, narrowed by the lattice where that applies; f by the profile of each."""
+    """The line integral, narrowed by the lattice where that applies; f by the profile of each.
+
+    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
+    """
+    lines = ByProfile(contour.prepared(total), aim.wide)
     if not lattice.applies(total):
-        return ByProfile(contour.prepared(total), aim.wide)
+        return lines
 
     def after() -> Answers:
         if lattice.lines_apply(total):
@@ -127,7 +139,28 @@ def _along_lines(total: TotalLoss, aim: Aim) -> Answers:
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
         return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
 
-    return Combined(ByProfile(contour.prepared(total), aim.wide), after, aim.wide)
+    def others() -> Answers:
+        return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
+
+    if _is_sparse(total):
+        return _MixtureFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide)
+    return Combined(lines, others, aim.wide)
+
+
+def _is_sparse(total: TotalLoss) -> bool:
+    """Whether jumps of samples beside a rest are so rare, or so short, that lines have few digits: by measurement."""
+    if len(total.parts) == 1:
+        return False
+    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    jumps, dense = sum(n * loss.rate for loss, n in samples), sum(n * loss.rate**2 for loss, n in samples)
+    short = all(isinstance(loss.base, GaussianLoss) and loss.base.mu < _SHORT for loss, _ in samples)
+    return dense < _DENSE and (jumps < _RARE or (short and dense < _SPARSE)) and spread.applies(total)
+
+
+def _on_points(total: TotalLoss, aim: Aim) -> Answers:
+    """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
+    first = ByProfile(spread.prepared(total), aim.wide)
+    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixture.applies(total) else first
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -176,11 +209,8 @@ class _BesideARest(_MixtureFirst):
     """
 
     def __init__(self, total: TotalLoss, aim: Aim) -> None:
-        first: Answers = ByProfile(spread.prepared(total), aim.wide)
-        if mixture.applies(total):
-            first = Combined(first, lambda: _mixed(total, aim), aim.wide)
         wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
-        super().__init__(first, lambda: _rounded(total, aim), wide)
+        super().__init__(_on_points(total, aim), lambda: _rounded(total, aim), wide)
         self._asked, self._far = aim.wide, spread.reach_of_rest(total) + _FAR
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:

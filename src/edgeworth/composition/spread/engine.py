@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
 
-_MOST_SAMPLES, _MOST_PARTS = 64, 3
+_MOST_SAMPLES, _MOST_PARTS = 2_000, 3
 _LARGEST_RATE = 0.05
 _LEAST_MU, _LARGEST_MU = 0.01, 8.0
 _LEFT = 6.0  # standard deviations on the left that are resolved
