@@ -207,3 +207,15 @@ def test_a_law_that_is_nearly_on_a_lattice_has_six_digits_of_f(t):
         assert found.upper - found.lower < 1e-6 * found.upper
     finally:
         ctx.prec = before
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_between_two_runs_of_responses_f_of_laplace_noise_has_its_digits(top):
+    p = 1 / (1 + math.exp(1.3))  # of a response that speaks for Q, under P; 2 theta = .08 does not reach the next run
+    counts = [math.comb(3, k) for k in range(top)]
+    alpha = sum(ways * p ** (3 - k) * (1 - p) ** k for k, ways in enumerate(counts))
+    truth = 1 - sum(ways * (1 - p) ** (3 - k) * p**k for k, ways in enumerate(counts))
+    mechanism = ew.Laplace(scale=50.0) ** 2 * ew.RandomizedResponse(1.3) ** 3
+    bracket = ew.account(mechanism, direction="forward").tradeoff(alpha)
+    assert bracket.lower - 1e-13 <= truth <= bracket.upper + 1e-13
+    assert bracket.upper - bracket.lower < 1e-9 * bracket.upper

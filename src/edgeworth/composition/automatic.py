@@ -59,6 +59,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | few samples at small rates beside atoms                     | lattice     | on graded points, seven digits  |
+    | one or two steps beside responses                           | lattice     | by formulas, nine digits, ms    |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
     """

@@ -108,9 +108,12 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
     elif name == "lattice" and composed.certificate.certified:
         answers = _rounded(total, aim)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
-    elif name == "residues" and contour.applies(total):
-        answers = Combined(residues.prepared(total), lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
-        note = "readings left wider than 1e-9 are narrowed by the line integral"
+    elif name == "residues":
+        answers = ByProfile(residues.prepared(total), aim.wide)
+        note = f"{wide} of f are narrowed by the profile"
+        if contour.applies(total):
+            answers = Combined(answers, lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
+            note = "readings left wider than 1e-9 are narrowed by the line integral"
     elif name == "fourier":
         after = _after_moments(total, lambda: _after_fourier(total, aim), aim)
         answers = Combined(fourier.prepared(total), lambda: after, aim.wide)

@@ -16,8 +16,8 @@ __all__ = ["LIMITS", "ComposedCurve", "estimate", "nothing_ran"]
 
 #: what keeps the brackets of a method from being narrower, where they are wide
 LIMITS = {
-    "closed-form": "rounding, next to the largest loss",
-    "fourier": "rounding, next to the largest loss",
+    "closed-form": "rounding, next to the largest loss of a sample",
+    "fourier": "rounding, next to a largest loss that is no sum of the given numbers",
     "residues": "cancellation between residues",
     "contour": "a characteristic function that falls slowly, or outcomes that had to be dropped",
     "lattice": "a step of the lattice that fits into the work and the memory of one reading",
