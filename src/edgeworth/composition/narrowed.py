@@ -109,11 +109,8 @@ def _narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) ->
         answers = _rounded(total, aim)
         note = "readings left wider than 1e-3 are narrowed by the recursion"
     elif name == "residues":
-        answers = ByProfile(residues.prepared(total), aim.wide)
-        note = f"{wide} of f are narrowed by the profile"
-        if contour.applies(total):
-            answers = Combined(answers, lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS)
-            note = "readings left wider than 1e-9 are narrowed by the line integral"
+        answers = _by_residues(total, aim)
+        note = "f is narrowed by the profile, and readings left wider than 1e-9 by the line integral where it applies"
     elif name == "fourier":
         after = _after_moments(total, lambda: _after_fourier(total, aim), aim)
         answers = Combined(fourier.prepared(total), lambda: after, aim.wide)
@@ -256,6 +253,12 @@ def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim)
     tilted = moments.prepared(total)
     kind = _MomentsFirst if len(total.parts) <= _VERY_MANY_PARTS else _MomentsForTests
     return kind(tilted, lambda: Combined(following(), lambda: tilted, aim.wide), _NOTHING_OPEN)
+
+
+def _by_residues(total: TotalLoss, aim: Aim) -> Answers:
+    """The residues, with f by their profile between runs of atoms, and behind them the line integral."""
+    made = ByProfile(residues.prepared(total), aim.wide)
+    return Combined(made, lambda: _along_lines(total, aim), _NEARLY_ALL_DIGITS) if contour.applies(total) else made
 
 
 def _by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
