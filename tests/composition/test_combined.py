@@ -168,7 +168,7 @@ def test_what_one_engine_discloses_is_not_taken_for_what_another_composes(deltas
 def test_many_equal_steps_of_laplace_noise_are_read_by_residues_and_along_the_line(scale, n):
     account = ew.account(ew.Laplace(scale) ** n)
     assert account.certificate.method == "residues"
-    assert account.certificate.notes[-1] == "readings left wider than 1e-9 are narrowed by the line integral"
+    assert "readings left wider than 1e-9 by the line integral" in account.certificate.notes[-1]
     epsilon = account.epsilon([1e-2, 1e-10, 1e-30])
     assert np.all(epsilon.upper - epsilon.lower <= 1e-9 * epsilon.upper)
     delta = account.delta(epsilon.value)
