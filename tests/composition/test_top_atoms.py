@@ -126,7 +126,7 @@ def test_the_points_are_where_the_sum_says_in_both_directions():
     assert law.points is None  # 2/7 as a double is not the quotient
     for one in (alone, alone.mirror):
         for m in (one.points.last, one.points.last - 3, 0):
-            assert math.isclose(one.points.loss(m), one.loss(np.array([float(m)]))[0], rel_tol=1e-14, abs_tol=1e-14)
+            assert one.points.loss(m) == pytest.approx(one.loss(np.array([float(m)]))[0], rel=1e-14, abs=1e-14)
         assert one.points.loss(one.points.last) == Fraction(20, 7)
 
 

@@ -137,13 +137,15 @@ class RescaledProfile(Profile):
         b = self.alternative_share
         if self._disjoint or self._shift < 0:
             return super()._epsilon(delta)
-        less = 1 + (-self.lean or -1) * 4 * _ULPS  # towards the end that this is
-        inner = np.minimum((delta - b) / (1 - b) * less, 1.0)
+        inner = np.minimum((delta - b) / (1 - b) * (1 - 4 * self.lean * _ULPS), 1.0)
         found = np.full(delta.shape, np.inf)
         asked = inner >= 0
         if asked.any():
-            root = self.base._epsilon(inner[asked]) - self._shift  # noqa: SLF001
-            found[asked] = np.maximum(root + self.lean * 2 * self._doubt(root), 0.0)
+            found[asked] = np.maximum(self.base._epsilon(inner[asked]) - self._shift, 0.0)  # noqa: SLF001
+        if not self.lean:
+            return self._raised(found, delta)
+        known = np.isfinite(found)
+        found[known] = np.maximum(found[known] + 2 * self.lean * self._doubt(found[known]), 0.0)
         return found
 
     def _reverse_delta(self, epsilon: Array) -> Array:

@@ -146,7 +146,7 @@ class Answers:
 
     def _forget_long_lines(self) -> None:
         """After a reading, give back what another engine may need the memory for; lines can be made again."""
-        jumping = self._jumping
+        jumping = self.__dict__.get("_jumping")  # not made for this
         kept = sum(answers.kept for answers in self._levels.values()) + (jumping.kept if jumping else 0)
         if kept > _MOST_KEPT:
             self._levels.clear()
