@@ -133,17 +133,15 @@ class RescaledProfile(Profile):
         return np.asarray(np.logaddexp(np.log(b), inner)) if b > 0 else inner
 
     def _epsilon(self, delta: Array) -> Array:
-        """One question to the base, at (delta - b)/(1 - b), where eps >= 0 is asked of it."""
+        """Of an end, one question to the base, at (delta - b)/(1 - b), where eps >= 0 is asked of it."""
         b = self.alternative_share
-        if self._disjoint or self._shift < 0:
+        if not self.lean or self._disjoint or self._shift < 0:
             return super()._epsilon(delta)
         inner = np.minimum((delta - b) / (1 - b) * (1 - 4 * self.lean * _ULPS), 1.0)
         found = np.full(delta.shape, np.inf)
         asked = inner >= 0
         if asked.any():
             found[asked] = np.maximum(self.base._epsilon(inner[asked]) - self._shift, 0.0)  # noqa: SLF001
-        if not self.lean:
-            return self._raised(found, delta)
         known = np.isfinite(found)
         found[known] = np.maximum(found[known] + 2 * self.lean * self._doubt(found[known]), 0.0)
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Goal", "Parts", "Plan", "common_step", "planned", "two_sided"]
+__all__ = ["Goal", "Look", "Parts", "Plan", "common_step", "planned", "two_sided"]
 
 _MOST_SCOUTS = 8
 _LONGEST_TILT = 1e5  # in units of 1/spread
@@ -50,6 +50,7 @@ _LARGEST_EXPONENT = 700.0
 _MOST_RATIO = 4096  # of two spacings that are still taken for multiples of one
 
 Parts = tuple[tuple["PrivacyLoss", int], ...]
+Look: TypeAlias = Literal["plainly", "closely", "steeply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +184,16 @@ def _back_by_one(parts: Parts, t: Array, *, right: bool) -> Array:
     return np.asarray(np.minimum(one + np.exp(-0.125 * t * t / np.maximum(variance, _LEAST_VARIANCE)), 1.0))
 
 
-def planned(parts: Parts, goal: Goal, spread: float, *, closely: bool = False) -> Plan:
+def planned(parts: Parts, goal: Goal, spread: float, look: Look = "plainly") -> Plan:
     """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is.
 
-    `closely` takes moments from nodes, not from the rough laws: those of records that are replaced have far outcomes on
+    "closely" takes moments from nodes, not from the rough laws: those of records that are replaced have far outcomes on
     both sides, and their bulk within a cell or two. Where one far outcome is all that counts these are the better ones.
+    "steeply" goes on where a step with far atoms is on one of them already, and the others still have far to go.
     """
-    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread), closely=closely)
+    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread), look)
     for _ in range(_MOST_SCOUTS):
-        tried = _scouted(parts, goal, spread, plan.reach, closely=closely)
+        tried = _scouted(parts, goal, spread, plan.reach, look)
         done = _length(tried) > 0.5 * _length(plan)
         plan = tried
         if done:
@@ -204,12 +206,12 @@ def _length(plan: Plan) -> float:
     return sum(ends[1] - ends[0] for ends in plan.reach)
 
 
-def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]], *, closely: bool) -> Plan:
+def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]], look: Look) -> Plan:
     charge(_SCOUTED * len(parts))
     rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
 
     moments = [
-        _nodes_moment(loss, ends) if closely and two_sided(loss) else partial(log_moment, made)
+        _nodes_moment(loss, ends) if look == "closely" and two_sided(loss) else partial(log_moment, made)
         for (loss, _), made, ends in zip(parts, rough, reach, strict=True)
     ]
 
@@ -217,8 +219,9 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
         return sum(n * moment(c) for moment, (_, n) in zip(moments, parts, strict=True))
 
     middle = 0.5 * (goal.least + goal.greatest)
-    # Steeper tilts put every step on one of its atoms.
-    nearest = min(period(loss) or 0.0 for loss, _ in parts)
+    lengths = [length for loss, _ in parts if (length := period(loss))]
+    # Steeper tilts put a step on one of its atoms, or every step on one of its own.
+    nearest = (min if look == "steeply" else max)(lengths, default=0.0)
     steepest = min(_LONGEST_TILT / spread, _STEEPEST / nearest if nearest > 0 else math.inf)
     exact = common_step(parts)[1]
     spare = 0.0 if exact else min(max(math.log(1e4 / sum(n for _, n in parts)), 0.0), _MOST_SPARE)
@@ -227,7 +230,7 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     best = _tilt(k, goal.kind, middle, spread, (least, steepest))
     nats = _NATS if exact else _FEWER_NATS + spare
     tilts = [_behind(k, goal.kind, far, best, spare, 1 / spread)]
-    if spare and goal.kind == "delta" and all(math.isfinite(loss.support[1]) for loss, _ in parts):
+    if spare and goal.kind == "delta" and look == "steeply":
         tilts.append(_ahead(k, goal.least, best, spare, steepest))
     found = [(tilt, *_within(k, tilt, spread, nats)) for tilt in tilts]
     tilt, low, high = min(found, key=lambda one: max(one[2], goal.greatest) - min(one[1], goal.least))

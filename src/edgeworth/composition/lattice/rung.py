@@ -15,7 +15,7 @@ from scipy import fft
 
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.masses import far_left, masses
-from edgeworth.composition.lattice.plan import Goal, Parts, Plan, common_step, planned, two_sided
+from edgeworth.composition.lattice.plan import Goal, Look, Parts, Plan, common_step, planned, two_sided
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.lattice.smoothed import Line, SmoothTail, smoothed
 from edgeworth.composition.lattice.tilted_lattice import Tail, convolved
@@ -36,6 +36,7 @@ _FINEST_RATIO = 2.0**-9
 _MOST_PASSES = 2
 _FEWEST_LEFT = 6
 _TRIED = 21  # thresholds at which a rung is judged
+_POOR = 1e-2  # a relative width of a rough rung at which a steeper tilt is tried
 _HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
 _LARGEST_EXPONENT = 700.0
 _KNOWN = 1e-290  # a mass that is more than what is put in place of one that underflows …
@@ -191,20 +192,24 @@ def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
     if exact and common is not None:
         return _built(plan, common)
     made = _made_roughly(plan)
-    hopeless = _TRIED if made is None else made.quality()[0]
+    hopeless, width = (_TRIED, 1.0) if made is None else made.quality()
     if hopeless and any(two_sided(loss) for loss, _ in parts):
-        other = _planned_closely(parts, goal, spread)
+        other = _planned_otherwise(parts, goal, spread, "closely")
         if other is not None and 2 * other.quality()[0] <= hopeless:
+            return other
+    if (hopeless, width) > (0, _POOR) and all(math.isfinite(loss.support[1]) for loss, _ in parts):
+        other = _planned_otherwise(parts, goal, spread, "steeply")
+        if other is not None and other.quality() <= (hopeless, width):
             return other
     if made is None:
         raise ComputationFailed("no lattice of some thousand points holds this law; use another method")
     return made
 
 
-def _planned_closely(parts: Parts, goal: Goal, spread: float) -> Rung | None:
-    """A rough rung of a plan that sees the bulk of the steps; None where that fails."""
+def _planned_otherwise(parts: Parts, goal: Goal, spread: float, look: Look) -> Rung | None:
+    """A rough rung of another plan; None where that fails."""
     try:
-        return _made_roughly(planned(parts, goal, spread, closely=True))
+        return _made_roughly(planned(parts, goal, spread, look))
     except ComputationFailed:
         return None
 
