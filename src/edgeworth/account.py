@@ -248,13 +248,9 @@ class Account:
             value, lower, upper = composed.value.profile().epsilon(targets)
         elif composed.lower is None or composed.upper is None:
             return self._bracket(*trivial_epsilon_ends(grid), composed.value.profile().epsilon(grid))
-        elif isinstance(
-            composed.value, Rescaled
-        ):  # an end is one question to an engine, and the middle of both will do
-            lower, upper = (
-                f.profile().epsilon(at) for f, at in ((composed.upper, targets[1]), (composed.lower, targets[2]))
-            )
-            return self._epsilon_bracket(grid, lower, upper)
+        elif isinstance(composed.value, Rescaled):  # an end is one question to an engine: the middle of both will do
+            ends = (composed.upper, targets[1]), (composed.lower, targets[2])
+            return self._epsilon_bracket(grid, *(f.profile().epsilon(at) for f, at in ends))
         else:
             curves = composed.value, composed.upper, composed.lower
             value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))

@@ -121,15 +121,15 @@ def test_inverse_of_sampled_has_relative_power_in_the_tail():
 
 
 @pytest.mark.parametrize(("a", "b"), [(1e-6, 1e-6), (1e-9, 1e-3), (1e-3, 1e-9)])
-@pytest.mark.parametrize("lean", [-1, 0, 1])
-def test_epsilon_of_a_rescaled_profile_is_one_question_to_its_base_and_leans_as_it_does(a, b, lean):
+@pytest.mark.parametrize("lean", [-1, 1])
+def test_epsilon_of_an_end_of_a_rescaled_profile_is_one_question_to_its_base_and_leans_as_it_does(a, b, lean):
     delta = np.array([0.9, 0.1, 2e-3, 1.1 * b, b * (1 - 1e-9)])
     rescaled = RescaledProfile(GaussianTradeOff(1.0).profile(), a, b, lean)
     found = rescaled.epsilon(delta)
     plain = Profile._epsilon(rescaled, delta)  # by the search over its delta
     np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-13)
     finite = np.isfinite(found)
-    if lean >= 0:
+    if lean > 0:
         assert np.all(rescaled(found[finite]) <= delta[finite])
     elif a <= b:  # else the search over its delta answers, and ends on the other side
         assert np.all(rescaled(found[finite & (found > 0)]) >= delta[finite & (found > 0)])
