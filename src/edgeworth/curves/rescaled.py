@@ -111,9 +111,10 @@ class RescaledProfile(Profile):
         return float(np.log1p(-self.null_share) - np.log1p(-self.alternative_share))
 
     def _doubt(self, epsilon: Array) -> Array:
-        """Of a shifted argument."""
+        """Of a shifted argument; equal masses shift nothing."""
         a, b = self.null_share, self.alternative_share
-        return np.asarray(_ULPS * (np.abs(epsilon) + abs(self._shift) + a / (1 - a) + b / (1 - b)))
+        fixed = 0.0 if a == b else abs(self._shift) + a / (1 - a) + b / (1 - b)
+        return np.asarray(_ULPS * (np.abs(epsilon) + fixed))
 
     def _shifted(self, epsilon: Array) -> Array:
         doubt = self._doubt(epsilon) if self.lean else 0.0
@@ -141,7 +142,7 @@ class RescaledProfile(Profile):
         found = np.full(delta.shape, np.inf)
         asked = inner >= 0
         if asked.any():
-            found[asked] = np.maximum(self.base._epsilon(inner[asked]) - self._shift, 0.0)  # noqa: SLF001
+            found[asked] = self.base._epsilon(inner[asked]) - self._shift  # noqa: SLF001
         known = np.isfinite(found)
         found[known] = np.maximum(found[known] + 2 * self.lean * self._doubt(found[known]), 0.0)
         return found
