@@ -2,7 +2,7 @@
 
 from flint import acb, arb, ctx
 
-SOFTNESS = 0.15  # of the cut, the double
+SOFTNESS = 0.25  # of the cut, the double
 
 
 def log_odds(mu, x):

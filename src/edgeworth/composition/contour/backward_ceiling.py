@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BackwardCeiling"]
 
-_TILTS = 0.7 * 1.6 ** np.arange(8)  # in units of 1/std
+_TILTS = 0.7 * 1.6 ** np.arange(7)  # in units of 1/std
 _SLACK = (
     1e-6  # of K, relative; of the distance from a normal law, for errors of its mean and variance; of the normal mean
 )

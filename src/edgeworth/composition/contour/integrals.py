@@ -35,7 +35,7 @@ Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "po
 ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
 STEP_SLACK = 1e-14
-_BEYOND = 0.1 * 2.0 ** np.arange(9)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
+_BEYOND = 0.1 * 2.0 ** np.arange(8)  # how far beyond a rung Chernoff's bound of the aliases looks, in 1/std
 _NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
 _MOST_CHOICES = 8
 _MOST_EXPONENTS = np.array([[LARGEST], [0.0], [700.0]])

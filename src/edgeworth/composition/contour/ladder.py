@@ -146,17 +146,21 @@ class Ladder:
         return row[1] - k - (row[0] - c) * mean
 
     def reach(self, threshold: float) -> None:
-        """Climb until the saddle point of the threshold lies between two rungs, poles included, or the ladder ends.
+        """Climb until the last rung but one serves the threshold better than the last one, or the ladder ends.
 
-        One rung more than that: which rung serves a threshold must not depend on how far others have climbed.
+        The integrand is log-convex along the real line: no rung farther out does better then, however far others climb.
         """
         far = self.outward * threshold
-        while not self.ended and (len(self._rows) < 2 or self._centre(*self._rows[-2][:3]) <= far):
+        while not self.ended and (len(self._rows) < 2 or self._meet(self._rows[-2], self._rows[-1]) <= far):
             self.climb()
 
-    def _centre(self, c: float, _: float, mean: float) -> float:
-        """The threshold, outward, whose integrand has its saddle point at c when both poles count."""
-        return self.outward * mean - 1 / abs(c) - 1 / abs(c - 1)
+    def _meet(self, near: _Row, far: _Row) -> float:
+        """The threshold, outward, at which two rungs' integrands e^(K(c) - ct)/|c (c - 1)| are of one size.
+
+        Those of tails, which lack one of the poles, meet farther out.
+        """
+        inner, outer = (k - math.log(abs(c * (c - 1))) for c, k, _, _ in (near, far))
+        return (outer - inner) / abs(far[0] - near[0])
 
     def climb_to_the_end(self) -> None:
         """All rungs."""

@@ -24,7 +24,8 @@ __all__ = ["LogMoments"]
 
 _END = 1e-12  # a weight at the last node, relative to the largest, that says the nodes do not reach: K = inf
 _BETWEEN = -1  # the nodes for tilts from 0 to 1
-_FIRST_REACH = 35.0  # of the nodes, in units of 1/std; every further set reaches twice as far
+_FIRST_REACH = 24.0  # of the nodes beyond 1, in units of 1/std; every further set reaches twice as far
+_LEFT_OF_0 = 0.6  # of it, as far left of 0
 _MOST_SETS = 3  # of nodes that are kept
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
@@ -90,7 +91,7 @@ class LogMoments:
     def _reaching(self, tilt: Array) -> _Nodes:
         """The nodes for these tilts."""
         tilts = tilt.tolist()
-        farthest = max(max(tilts) - 1, -min(tilts), 0.0) / self._first_reach
+        farthest = max(max(tilts) - 1, -min(tilts) / _LEFT_OF_0, 0.0) / self._first_reach
         return self._set(max(0, math.ceil(math.log2(farthest))) if farthest > 0 else self._lowest)
 
     def _set(self, level: int) -> _Nodes:
@@ -99,7 +100,9 @@ class LogMoments:
             while len(self._sets) >= _MOST_SETS:
                 del self._sets[next(iter(self._sets))]  # the oldest: hundreds of sorted runs would keep many each
             reach = 0.0 if level == _BETWEEN else self._first_reach * 2.0**level
-            self._sets[level] = self._nodes((max(-reach, self.steepest[0]), min(1 + reach, self.steepest[1])))
+            self._sets[level] = self._nodes(
+                (max(-_LEFT_OF_0 * reach, self.steepest[0]), min(1 + reach, self.steepest[1]))
+            )
         return self._sets[level]
 
     def falls_from(self, c: float, variance: float, nats: float) -> float:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped", "log_overlap", "sampled_variance"]
 
-_SOFTNESS = 0.15  # s: the width over which the cut falls
+_SOFTNESS = 0.25  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
 _SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
@@ -43,6 +43,8 @@ _HALF = -math.log(2)
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
+_NATS = 38.0  # e^-38 = 3e-17: what the spacing of nodes for K may leave out
+_LONGEST = 0.15  # of it: a wave along the loss has to be seen, too
 
 
 class Edge(NamedTuple):
@@ -186,10 +188,21 @@ class SampledGaussian:
         right = max(peak, self.start) + 10.5
         if math.isfinite(self.cut):
             right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
-        # e^(-2 pi^2/(h^2 sum of s^-2)) and e^(-2 pi^2/(mu h)) are below 1e-30
-        h = min(0.08, 0.25 / self.mu, 0.53 / math.sqrt(self.strip_factor - 1))
+        h = self._spacing(tilt[0])
         x = h * np.arange(math.floor(max(left, -60.0) / h), math.ceil(right / h) + 1, dtype=np.float64)
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
+
+    def _spacing(self, least: float) -> float:
+        """Of nodes that leave about e^-NATS of the law tilted by this or by more.
+
+        On Im x = y <= pi/(2 mu) the density and the edges grow by e^(strip_factor y^2/2). For c < 0 |e^(cL)| grows by
+        cos(mu y/2)^c <= e^(|c| mu^2 y^2/7), but not beyond (1 - p)^c, and the mean of e^(cL) is at least 1.
+        """
+        bend, steep = self.strip_factor / 2, 0.0 if self.is_jump else max(0.0, -least)
+        y = min(0.5 * math.pi / self.mu, math.sqrt(_NATS / bend))
+        rise = steep * min((self.mu * y) ** 2 / 7, -math.log1p(-self.rate))
+        wide = 2 * math.pi * y / (_NATS + bend * y * y + rise)
+        return min(max(wide, math.pi / math.sqrt(_NATS * (bend + steep * self.mu**2 / 7))), _LONGEST)
 
 
 Step: TypeAlias = PrivacyLoss | SampledGaussian
@@ -246,8 +259,11 @@ def _as_step(loss: PrivacyLoss, log_dropped: float, tilt: float) -> Step:
     mu, rate = loss.base.mu, loss.rate
     if math.isinf(log_dropped):
         return SampledGaussian(loss, mu, rate)
-    softness = _softness(mu, rate, cut_for(mu, rate, log_dropped), tilt)
-    return SampledGaussian(loss, mu, rate, cut_for(mu, rate, log_dropped, softness), softness=softness)
+    cut = cut_for(mu, rate, log_dropped)
+    softness = _softness(mu, rate, cut, tilt)
+    if softness < _SOFTNESS:
+        cut = cut_for(mu, rate, log_dropped, softness)
+    return SampledGaussian(loss, mu, rate, cut, softness=softness)
 
 
 def _softness(mu: float, rate: float, cut: float, tilt: float) -> float:

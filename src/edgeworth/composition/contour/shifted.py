@@ -104,9 +104,12 @@ def _heights(mu: float, slope: float, frequency: float) -> Array:
     A normal law has its best at y = t slope, t from half of the frequency on, and Im L rises less than linearly in y.
     """
     best, top = frequency * slope, min(_HIGHEST * math.pi / mu, 12.0)
-    highest, lowest = min(top, 3.2 * best), min(0.1 * best, top / 64)
-    y = np.minimum(lowest * 2.0 ** np.arange(_MOST_SHIFTS), highest)
-    return np.asarray(y[: int(np.argmax(y == highest)) + 1] if (y == highest).any() else y)
+    highest, y = min(top, 3.2 * best), min(0.1 * best, top / 64)
+    heights: list[float] = []
+    while y < highest and len(heights) < _MOST_SHIFTS:
+        heights.append(y)
+        y *= 2
+    return np.array([*heights, highest])
 
 
 def _turned(theta: Array, posterior: Array) -> Array:
