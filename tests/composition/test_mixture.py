@@ -15,12 +15,12 @@ import edgeworth as ew
 from edgeworth.composition import contour, mixture, moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.mixture.answers import Aim, Beside
-from edgeworth.composition.mixture.atoms import Atoms, atoms_of
+from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula
 from edgeworth.composition.mixture.integrated import Integrated
 from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import TotalLoss, privacy_loss
+from edgeworth.losses import MergedValues, TotalLoss, privacy_loss
 
 DIRECTIONS = ("forward", "backward")
 NEARLY = 1 + 1e-13
@@ -224,7 +224,7 @@ class Asked:
 
 
 def test_only_terms_that_count_are_read_again():
-    atoms = Atoms(np.array([-30.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), np.array([0.2, 0.3, 0.5]))
+    atoms = MergedValues(np.array([-30.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), np.array([0.2, 0.3, 0.5]))
     coarse, fine = Asked(1e-3), Asked(0.0)
     total = total_of(sample(1.0, 0.1) ** 3)
     lower, upper = Beside(total, atoms, (coarse, fine), Aim(1e-9)).at("forward", 2.0)

@@ -3,6 +3,7 @@
 from edgeworth.losses.atomic import AtomicLoss, BinaryLoss, CategoricalLoss, LatticeLoss
 from edgeworth.losses.density_pair import DensityPairLoss
 from edgeworth.losses.discrete import DiscreteGaussianLoss, DiscreteLaplaceLoss
+from edgeworth.losses.few_values import FewValues, MergedValues, PairedValues
 from edgeworth.losses.gaussian import GaussianLoss
 from edgeworth.losses.laplace import LaplaceLoss
 from edgeworth.losses.law import Lattice, Nodes, PrivacyLoss
@@ -21,11 +22,14 @@ __all__ = [
     "DensityPairLoss",
     "DiscreteGaussianLoss",
     "DiscreteLaplaceLoss",
+    "FewValues",
     "GaussianLoss",
     "LaplaceLoss",
     "Lattice",
     "LatticeLoss",
+    "MergedValues",
     "Nodes",
+    "PairedValues",
     "PrivacyLoss",
     "ReplacedGaussianLoss",
     "ReplacedLoss",

@@ -15,13 +15,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgeworth.abstract import Abstract
 from edgeworth.losses.moments import Cumulants, cumulants_of_nodes, tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from edgeworth.losses.atomic import AtomicLoss
@@ -41,6 +42,11 @@ class Nodes:
 
     loss: Array
     log_weight: Array
+
+    def held(self) -> tuple[Array, Array]:
+        """Losses and logarithms of weights, without those that have none."""
+        held = np.isfinite(self.log_weight)
+        return self.loss[held], self.log_weight[held]
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,10 +376,8 @@ def _lattice_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> C
 
 def _atomic_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Cells:
     """Atoms anywhere: on points where they happen to be, inside cells elsewhere."""
-    nodes = loss.nodes()
     offset = anchor(loss)
-    held = np.isfinite(nodes.log_weight)
-    place, log_mass = nodes.loss[held], nodes.log_weight[held]
+    place, log_mass = loss.nodes().held()
     first, last = _numbers(min(0.0, float(place[0]) - offset), max(0.0, float(place[-1]) - offset), offset, h, reach)
     nothing = np.full(last - first, -np.inf)
     atoms = list(zip(place.tolist(), log_mass.tolist(), strict=True))

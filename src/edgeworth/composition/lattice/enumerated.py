@@ -12,7 +12,6 @@ docs/proofs/lattice.md, section 9, has the error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from edgeworth.errors import Unsupported
+from edgeworth.losses import PairedValues
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Atoms", "Enumeration", "enumerable"]
+__all__ = ["Enumeration", "enumerable"]
 
 _UNIT = 2.0**-53
 _MOST_OUTER, _MOST_INNER = 2**17, 2**19
@@ -36,36 +36,6 @@ _DEEPEST = 680.0  # nats: masses and ratios that doubles hold
 # Nats: of a law with more than two values, what is less likely than e^-cut is left out; the first cut at which the
 # atoms can be listed.
 _CUTS = (280.0, 240.0, 200.0, 160.0, 115.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Atoms:
-    """Losses in rising order with logarithms of P-masses; certain up to `slack` and to a factor 1 +- `error`.
-
-    What is left out weighs at most `lost` under P and under Q.
-    """
-
-    place: Array
-    log_mass: Array
-    slack: float
-    error: float
-    lost: float = 0.0
-
-    def mirrored(self) -> Atoms:
-        """-L under Q."""
-        log_mass = (self.log_mass + self.place)[::-1]
-        return Atoms(-self.place[::-1], log_mass, self.slack, self.error + 4 * _UNIT + self.slack, self.lost)
-
-    def times(self, other: Atoms) -> Atoms:
-        """The law of the sum, one atom for each pair."""
-        place = np.add.outer(self.place, other.place).ravel()
-        order = np.argsort(place, kind="stable")
-        log_mass = np.add.outer(self.log_mass, other.log_mass).ravel()
-        farthest = float(np.max(np.abs(place)))
-        deepest = float(np.max(np.abs(log_mass)))
-        slack = self.slack + other.slack + _UNIT * farthest
-        error, lost = self.error + other.error + _UNIT * deepest, self.lost + other.lost
-        return Atoms(place[order], log_mass[order], slack, error, lost)
 
 
 def enumerable(total: TotalLoss) -> bool:
@@ -106,9 +76,7 @@ def _split(total: TotalLoss, cut: float) -> list[tuple[PrivacyLoss, int]]:
 
 def _atoms(loss: PrivacyLoss, cut: float) -> tuple[Array, Array, float]:
     """Places, logarithms of P-masses and, of more than two, the mass that is left out."""
-    nodes = loss.nodes()
-    held = np.isfinite(nodes.log_weight)
-    place, log_mass = nodes.loss[held], nodes.log_weight[held]
+    place, log_mass = loss.nodes().held()
     kept = np.maximum(log_mass, log_mass + place) > -cut
     if place.size <= 2 or (kept.all() and math.isfinite(loss.support[0]) and math.isfinite(loss.support[1])):
         return place, log_mass, 0.0
@@ -139,28 +107,29 @@ def _groups(counts: list[float]) -> tuple[list[int], list[int]] | None:
     return (outer, inner) if sizes[0] <= _MOST_OUTER and sizes[1] <= _MOST_INNER else None
 
 
-def _power(loss: PrivacyLoss, n: int, cut: float) -> Atoms:
+def _power(loss: PrivacyLoss, n: int, cut: float) -> PairedValues:
     """The atoms of n copies."""
     place, log_mass, lost = _atoms(loss, cut)
     slack = 16 * _UNIT * n * float(np.max(np.abs(place)))
     error = n * (8 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT
     if place.size == 1:
-        return Atoms(n * place, n * log_mass, slack, error)
+        return PairedValues(n * place, n * log_mass, slack=slack, error=error)
     if place.size == 2:
         k = np.arange(n + 1)
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         error += 8 * _UNIT * n * math.log(n + 2)
-        return Atoms((n - k) * place[0] + k * place[1], ways + (n - k) * log_mass[0] + k * log_mass[1], slack, error)
+        sums, log_masses = (n - k) * place[0] + k * place[1], ways + (n - k) * log_mass[0] + k * log_mass[1]
+        return PairedValues(sums, log_masses, slack=slack, error=error)
     if loss.lattice is not None:
-        return _convolved(loss, n, Atoms(place, log_mass, slack, error, n * lost))
-    one = Atoms(place, log_mass, slack / n, error / n, lost)
+        return _convolved(loss, n, PairedValues(place, log_mass, slack=slack, error=error, lost=n * lost))
+    one = PairedValues(place, log_mass, slack=slack / n, error=error / n, lost=lost)
     made = one
     for _ in range(n - 1):
         made = made.times(one)
     return made
 
 
-def _convolved(loss: PrivacyLoss, n: int, one: Atoms) -> Atoms:
+def _convolved(loss: PrivacyLoss, n: int, one: PairedValues) -> PairedValues:
     """The copies of a lattice, directly: all terms are positive, so every mass keeps its digits."""
     lattice = loss.lattice
     assert lattice is not None
@@ -173,13 +142,14 @@ def _convolved(loss: PrivacyLoss, n: int, one: Atoms) -> Atoms:
     (held,) = np.nonzero(made)
     place = n * lattice.offset + (n * int(number[0]) + held) * lattice.spacing
     error = one.error + n * (mass.size + 4) * _UNIT
-    return Atoms(np.asarray(place), np.log(made[held]), one.slack, error, one.lost + n * made.size * 1e-300)
+    lost = one.lost + n * made.size * 1e-300
+    return PairedValues(np.asarray(place), np.log(made[held]), slack=one.slack, error=error, lost=lost)
 
 
 class Enumeration:
     """Readings of the sum forward: of E[(X-u)_+], E[(u-X)_+], E[min(X, u)], P[T > t] and P[T <= t]."""
 
-    def __init__(self, outer: Atoms, inner: Atoms) -> None:
+    def __init__(self, outer: PairedValues, inner: PairedValues) -> None:
         self._outer, self._inner = outer, inner
         self.slack = outer.slack + inner.slack + 8 * _UNIT * max(abs(self.least), abs(self.greatest))
         count = outer.place.size + 3 * inner.place.size + 64
@@ -195,7 +165,7 @@ class Enumeration:
         groups = None if cut is None else _groups([_count(loss, n, cut) for loss, n in steps])
         if cut is None or groups is None:
             raise Unsupported("this composition has too many atoms to be listed")
-        laws = [Atoms(np.zeros(1), np.zeros(1), 0.0, 0.0)] * 2
+        laws = [PairedValues(np.zeros(1), np.zeros(1))] * 2
         for side, parts in enumerate(groups):
             for part in parts:
                 laws[side] = laws[side].times(_power(*steps[part], cut))

@@ -146,9 +146,7 @@ def masses(loss: PrivacyLoss, reach: tuple[float, float], tilt: float, frequency
         raise Unsupported(
             f'method="lattice" knows no masses for {type(loss).__name__}; use method="auto", which falls back on others'
         )
-    nodes = loss.nodes()
-    held = np.isfinite(nodes.log_weight)
-    place, log_mass = nodes.loss[held], nodes.log_weight[held]
+    place, log_mass = loss.nodes().held()
     room = 1e-12 * float(np.max(np.abs(place)))  # the ends of the range are themselves atoms
     inside = (place >= reach[0] - room) & (place <= reach[1] + room)
     if not inside.any():

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeworth.composition.mixture.atoms import Atoms
     from edgeworth.composition.mixture.formulas import Mixed
     from edgeworth.composition.mixture.integrated import Integrated
     from edgeworth.composition.profile_alone import Way
-    from edgeworth.losses import TotalLoss
+    from edgeworth.losses import MergedValues, TotalLoss
     from edgeworth.losses.law import Array
 
     class Read(Protocol):
@@ -83,7 +82,7 @@ class Beside(ProfileAlone):
     def __init__(
         self,
         total: TotalLoss,
-        atoms: Atoms,
+        atoms: MergedValues,
         profiles: tuple[Read, Read],
         aim: Aim,
         quick: ProfileAlone | None = None,

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from edgeworth.composition.answered import Answers
     from edgeworth.composition.mixture.answers import Read
-    from edgeworth.composition.mixture.atoms import Atoms
     from edgeworth.composition.profile_alone import ProfileAlone, Way
-    from edgeworth.losses import PrivacyLoss
+    from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["applies", "has_formulas", "prepared"]
@@ -97,7 +96,7 @@ def _split(total: TotalLoss) -> tuple[TotalLoss, TotalLoss]:
     return noise, few_valued
 
 
-def _atoms(total: TotalLoss) -> Atoms | None:
+def _atoms(total: TotalLoss) -> MergedValues | None:
     """All values of the few-valued steps; None where these are too many."""
     others, few_valued = _split(total)
     return atoms_of(few_valued, _MOST_ATOMS if _count(others) == 1 else _MOST_BESIDE)

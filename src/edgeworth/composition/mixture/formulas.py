@@ -16,9 +16,8 @@ from edgeworth.composition import closed_form
 from edgeworth.losses import SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
-    from edgeworth.composition.mixture.atoms import Atoms
     from edgeworth.composition.profile_alone import Way
-    from edgeworth.losses import PrivacyLoss
+    from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["Formula", "Mixed", "placed"]
@@ -70,7 +69,7 @@ class Formula:
 class Mixed:
     """One step beside few-valued ones."""
 
-    def __init__(self, one: Formula, atoms: Atoms) -> None:
+    def __init__(self, one: Formula, atoms: MergedValues) -> None:
         self._one, self._atoms = one, atoms
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
@@ -83,7 +82,7 @@ class Mixed:
         return lower, min(upper, 1.0)
 
 
-def placed(atoms: Atoms, side: Way, epsilon: float) -> tuple[Array, Array, Array]:
+def placed(atoms: MergedValues, side: Way, epsilon: float) -> tuple[Array, Array, Array]:
     """Where the profile of one step is read beside every value, how far off that may be, and with what mass."""
     sign, mass = (-1, atoms.alternative) if side == "forward" else (1, atoms.null)
     room = atoms.slack + 4 * _UNIT * (abs(epsilon) + np.abs(atoms.place))

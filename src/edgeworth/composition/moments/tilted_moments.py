@@ -161,10 +161,8 @@ def _one_step(loss: PrivacyLoss, tilt: Array, reach: tuple[float, float]) -> Arr
     if formula is not None:
         made = formula.tilted(tilt, 4, reach)
     else:
-        nodes, right = loss.nodes(reach), tilt > 0.5
+        (x, log_weight), right = loss.nodes(reach).held(), tilt > 0.5
         made = np.empty((tilt.size, 5))
-        held = np.isfinite(nodes.log_weight)
-        x, log_weight = nodes.loss[held], nodes.log_weight[held]
         if right.any():
             made[right] = tilted_cumulants_of_nodes(-x, log_weight + x, 1 - tilt[right], 4)
             made[right, 1] *= -1
