@@ -1,4 +1,4 @@
-"""What one step has outside a range of losses."""
+"""What one step has outside a range of losses, and what many of them add to a reading for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from edgeworth.losses import PrivacyLoss, ReplacedLoss, SampledLoss
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
-__all__ = ["NOTHING", "TAIL_ERROR", "Outside", "atoms_outside", "outside"]
+__all__ = ["NOTHING", "TAIL_ERROR", "Outside", "atoms_outside", "gain", "log_none", "outside"]
 
 _SMALLEST = 1e-307
+_KNOWN = 1e-290  # a mass that is more than what is put in place of one that underflows …
+_RAISED = 1e-303  # … and at least that
+_LARGEST_EXPONENT = 700.0
 TAIL_ERROR = 1e-12  # relative, of the distribution functions
 
 #: masses under P and Q, and what one of them has more than the other explains
@@ -60,3 +63,27 @@ def atoms_outside(log_null: Array, place: Array, end: float, *, endless: bool) -
         null, alternative = np.exp(log_null), np.exp(log_null + place)
         excess = -np.expm1(-np.abs(place - end)) * (alternative if right else null)
         return float(np.sum(null)) + rest, float(np.sum(alternative)) + rest, float(np.sum(excess)) + rest
+
+
+def gain(n: Array, weak: Array, rise: Array, t: Array) -> Array:
+    """At least prod (1-w)^n - prod (1-w-rise)^n - (e^t - 1) (1 - prod (1-w)^n), and at least 0.
+
+    Masses that underflow were raised, as an upper end wants them; here those steps are left out of the event.
+    """
+    known = weak > _KNOWN
+    n, weak, rise = n[known], weak[known], rise[known]
+    growth = np.where(t > _LARGEST_EXPONENT, math.inf, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
+    none = float(np.sum(n * np.log1p(-weak)))
+    with np.errstate(divide="ignore"):
+        ratio = float(np.sum(n * np.log1p(-np.minimum(rise / (1 - weak), 1.0))))
+    more = math.exp(none) * -math.expm1(ratio)
+    if not more > 0:
+        return np.zeros(t.size)
+    less = growth * -math.expm1(none)
+    return np.maximum(more - less - 8 * TAIL_ERROR * (more + np.abs(less)) - _RAISED * float(np.sum(n)), 0.0)
+
+
+def log_none(rows: Array, column: int) -> float:
+    """The logarithm of prod (1 - m)^n."""
+    with np.errstate(divide="ignore"):
+        return float(np.sum(rows[:, 0] * np.log1p(-np.minimum(rows[:, column], 1.0))))

@@ -15,6 +15,7 @@ from scipy import fft
 
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.masses import far_left, masses
+from edgeworth.composition.lattice.outside import TAIL_ERROR, gain, log_none
 from edgeworth.composition.lattice.plan import Goal, Look, Parts, Plan, common_step, planned, two_sided
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.lattice.smoothed import Line, SmoothTail, smoothed
@@ -39,9 +40,6 @@ _TRIED = 21  # thresholds at which a rung is judged
 _POOR = 1e-2  # a relative width of a rough rung at which a steeper tilt is tried
 _HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
 _LARGEST_EXPONENT = 700.0
-_KNOWN = 1e-290  # a mass that is more than what is put in place of one that underflows …
-_RAISED = 1e-303  # … and at least that
-_TAIL_ERROR = 1e-12
 _COARSEST = 0.2  # the longest step of a smoothed law
 _CHEAP = 2.0**17  # points for which no other way is tried
 _DEARER = 4.0  # a point of the smoothed law over a point of the rounded ones, in time
@@ -75,9 +73,9 @@ class Rung:
         Of the overlap, steps right of their ranges have at most u P of it and those on the left Q. To the reverse those
         on the left add P - Q/u, to delta those on the right Q - u P.
         """
-        right = [-math.expm1(_log_none(self.above, column)) for column in (1, 2)]
-        left = [-math.expm1(_log_none(self.below, column)) for column in (1, 2)]
-        more, less, forward = 1 + 8 * _TAIL_ERROR, 1 - 8 * _TAIL_ERROR, direction == "forward"
+        right = [-math.expm1(log_none(self.above, column)) for column in (1, 2)]
+        left = [-math.expm1(log_none(self.below, column)) for column in (1, 2)]
+        more, less, forward = 1 + 8 * TAIL_ERROR, 1 - 8 * TAIL_ERROR, direction == "forward"
         if self.goal.kind == "overlap":
             ends = right[0] * more, left[1] * more
             return ends if forward else (ends[1], ends[0])
@@ -119,14 +117,14 @@ class Rung:
 
     def _overlap(self, t: Array) -> tuple[Array, Array]:
         rest = np.exp(np.minimum(t, _LARGEST_EXPONENT)) * float(np.sum(self.above[:, 0] * self.above[:, 1]))
-        rest = (rest + float(np.sum(self.below[:, 0] * self.below[:, 2]))) * (1 + _TAIL_ERROR)
+        rest = (rest + float(np.sum(self.below[:, 0] * self.below[:, 2]))) * (1 + TAIL_ERROR)
         lower = math.exp(-self.slack) * _ends(self.high, t + self.slack)[0]
         return lower, math.exp(self.slack) * _ends(self.low, t - self.slack)[1] + rest
 
     @staticmethod
     def _infinite(rows: Array) -> float:
         """What the raised law has at +inf, D = Q - e^B P for one step, 1 - prod (1 - D)^n for all; mirrored at -inf."""
-        return float(-np.expm1(_log_none(rows, 3))) * (1 + 8 * _TAIL_ERROR)
+        return float(-np.expm1(log_none(rows, 3))) * (1 + 8 * TAIL_ERROR)
 
     def _one_step_above(self, t: Array) -> Array:
         """What outcomes E add of which a step is right of its range, at the least: Q[E] - u P[E].
@@ -134,11 +132,11 @@ class Rung:
         Q[E] - P[E] - (u-1) P[E], with Q - P = P (e^B - 1) + D for each step; less where e^B is no double.
         """
         rise = self.above[:, 1] * np.expm1(np.minimum(self.above[:, 4], _LARGEST_EXPONENT)) + self.above[:, 3]
-        return _gain(self.above[:, 0], self.above[:, 1], rise, t)
+        return gain(self.above[:, 0], self.above[:, 1], rise, t)
 
     def _one_step_below(self, t: Array) -> Array:
         rise = self.below[:, 2] * np.expm1(np.minimum(-self.below[:, 4], _LARGEST_EXPONENT)) + self.below[:, 3]
-        return _gain(self.below[:, 0], self.below[:, 2], rise, -t)
+        return gain(self.below[:, 0], self.below[:, 2], rise, -t)
 
 
 def _ends(tail: Tail | SmoothTail, t: Array) -> tuple[Array, Array]:
@@ -159,30 +157,6 @@ def _ends(tail: Tail | SmoothTail, t: Array) -> tuple[Array, Array]:
         return np.where(before < 0, 0.0, lower), upper - np.expm1(-behind)
     more = math.exp(min(first, _LARGEST_EXPONENT)) * -np.expm1(before) if first < _LARGEST_EXPONENT else math.inf
     return np.where(behind > 0, 0.0, lower), upper + np.where(before < 0, more, 0.0)
-
-
-def _gain(n: Array, weak: Array, rise: Array, t: Array) -> Array:
-    """At least prod (1-w)^n - prod (1-w-rise)^n - (e^t - 1) (1 - prod (1-w)^n), and at least 0.
-
-    Masses that underflow were raised, as an upper end wants them; here those steps are left out of the event.
-    """
-    known = weak > _KNOWN
-    n, weak, rise = n[known], weak[known], rise[known]
-    growth = np.where(t > _LARGEST_EXPONENT, math.inf, np.expm1(np.minimum(t, _LARGEST_EXPONENT)))
-    none = float(np.sum(n * np.log1p(-weak)))
-    with np.errstate(divide="ignore"):
-        ratio = float(np.sum(n * np.log1p(-np.minimum(rise / (1 - weak), 1.0))))
-    more = math.exp(none) * -math.expm1(ratio)
-    if not more > 0:
-        return np.zeros(t.size)
-    less = growth * -math.expm1(none)
-    return np.maximum(more - less - 8 * _TAIL_ERROR * (more + np.abs(less)) - _RAISED * float(np.sum(n)), 0.0)
-
-
-def _log_none(rows: Array, column: int) -> float:
-    """The logarithm of prod (1 - m)^n."""
-    with np.errstate(divide="ignore"):
-        return float(np.sum(rows[:, 0] * np.log1p(-np.minimum(rows[:, column], 1.0))))
 
 
 def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
