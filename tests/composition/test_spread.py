@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition import lattice, moments, narrowed, spread
+from edgeworth.composition import in_turn, lattice, moments, spread
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.spread import engine
@@ -369,8 +369,8 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
         tradeoff = epsilon
 
     total = total_of(sample(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
-    monkeypatch.setattr(narrowed, "_rounded", lambda *_: Other())
-    answers = narrowed._BesideARest(total, narrowed.Aim(1e-9, 1e-9))
+    monkeypatch.setattr(in_turn, "rounded", lambda *_: Other())
+    answers = in_turn.beside_a_rest(total, in_turn.Aim(1e-9, 1e-9))
     assert answers.epsilon("forward", np.full(65, 1e-3)).upper.tolist() == [9.5] * 65
     answers.epsilon("forward", np.array([1e-20]))
     assert answers.tradeoff("forward", np.full(17, 0.1)).upper.tolist() == [9.5] * 17

@@ -1,0 +1,221 @@
+"""Engines in turn: what is asked first of a sum of losses, and what narrows the readings that it leaves wide."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from edgeworth.composition import contour, fourier, lattice, mixture, moments, recursion, residues, spread
+from edgeworth.composition.by_profile import ByProfile
+from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.losses import GaussianLoss, SampledLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.answered import Answers
+    from edgeworth.losses import TotalLoss
+
+__all__ = [
+    "MANY_PARTS",
+    "Aim",
+    "along_lines",
+    "beside_a_rest",
+    "by_fourier",
+    "by_laplace_lines",
+    "by_lines",
+    "by_residues",
+    "has_rare_jumps",
+    "lines_and_moments",
+    "mixture_first",
+    "on_lattice_of_many",
+    "recursion_and_moments",
+    "rounded",
+]
+
+# Relative widths above which the next engine is asked.
+_WIDE = 1e-6  # where no tolerance says so
+_NEARLY_ALL_DIGITS = 1e-9  # of residues, behind which the line integral has more
+_NOTHING_OPEN = (
+    1e-11  # of tilted moments before a lattice: what is wider is taken from it, so that values stay in order
+)
+_WIDE_FOR_A_LATTICE = 1e-4  # what a lattice can narrow of samples beside atoms
+_VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps
+
+# What a lattice aims at.
+_SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance, and its limits
+_FINER = 0.1  # of that, what lines aim at: f is a difference of what they read
+
+# Numbers of different steps.
+_FEW_PARTS = 20  # a lattice is finer than a line for Laplace noise
+MANY_PARTS = 50  # more: a recursion takes too long
+_VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
+
+# Samples, by measurement.
+_LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
+_DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which short jumps have few
+_RARE, _SHORT = 0.03, 0.5  # n p and mu, below which their jumps are rare, or short
+_FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
+
+
+class Aim(NamedTuple):
+    """What relative width is wide enough to ask another engine, and what width a lattice aims at."""
+
+    wide: float = _WIDE
+    fine: float = lattice.FINE
+
+    @classmethod
+    def of(cls, tolerance: float | None) -> Aim:
+        """A tolerance buys more digits, or less work."""
+        return cls() if tolerance is None else cls(tolerance, min(max(_SHARE * tolerance, _FINEST), _COARSEST))
+
+
+def along_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The line integral, narrowed by the lattice where that applies; f by the profile of each.
+
+    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
+    """
+    lines = ByProfile(contour.prepared(total), aim.wide)
+    if not lattice.applies(total):
+        return lines
+
+    def after() -> Answers:
+        if lattice.lines_apply(total):
+            return by_lines(total, aim)
+        made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
+        return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
+
+    def others() -> Answers:
+        return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
+
+    if has_rare_jumps(total):
+        return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, MIXTURES)
+    return Combined(lines, others, aim.wide)
+
+
+def has_rare_jumps(total: TotalLoss) -> bool:
+    """Whether jumps of samples beside a rest are so rare, or so short, that lines have few digits."""
+    if len(total.parts) == 1:
+        return False
+    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    jumps, dense = sum(n * loss.rate for loss, n in samples), sum(n * loss.rate**2 for loss, n in samples)
+    short = all(isinstance(loss.base, GaussianLoss) and loss.base.mu < _SHORT for loss, _ in samples)
+    return dense < _DENSE and (jumps < _RARE or (short and dense < _SPARSE)) and spread.applies(total)
+
+
+def _has_little_noise(total: TotalLoss) -> bool:
+    """Whether the tests of a lattice would take all the time that a reading of f has."""
+    samples = [loss.base for loss, _ in total.parts if isinstance(loss, SampledLoss)]
+    return any(isinstance(base, GaussianLoss) and base.mu > _LARGE_MU for base in samples)
+
+
+def _on_points(total: TotalLoss, aim: Aim) -> Answers:
+    """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
+    first = ByProfile(spread.prepared(total), aim.wide)
+    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixture.applies(total) else first
+
+
+def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
+    """Samples beside a rest, and a lattice for what is very wide after that.
+
+    No lattice holds both a heap of samples and a rest; but farther out than the rest reaches it may have more digits.
+    """
+    wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
+    lattices = cache(lambda: rounded(total, aim))
+    first = FewFirst(_on_points(total, aim), lattices, wide, MIXTURES)
+    return FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
+
+
+def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
+    """Formulas, one integral or a mixture, and the lattice for what they leave wide."""
+    return FewFirst(_mixed(total, aim), lambda: rounded(total, aim), aim.wide, MIXTURES)
+
+
+def _mixed(total: TotalLoss, aim: Aim) -> Answers:
+    return ByProfile(mixture.prepared(total, _samples_alone), aim.wide, slow=True)
+
+
+def _samples_alone(total: TotalLoss) -> Answers:
+    return along_lines(total, Aim())
+
+
+def by_residues(total: TotalLoss, aim: Aim) -> Answers:
+    """The residues, with f by their profile between runs of atoms, and behind them the line integral."""
+    made = ByProfile(residues.prepared(total), aim.wide)
+    return Combined(made, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS) if contour.applies(total) else made
+
+
+def by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The line for Laplace noise of many scales; lattices only where there are few enough of these to be narrower."""
+
+    def after() -> Answers:
+        if lattice.lines_apply(total):
+            return by_lines(total, aim)
+        return moments.prepared(total) if len(total.parts) > _FEW_PARTS else _on_lattice(total, aim)
+
+    return Combined(residues.prepared_lines(total), after, aim.wide)
+
+
+def by_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """Lines, and behind them the lattice where there are few enough different steps for it, or the moments."""
+
+    def after() -> Answers:
+        if len(total.parts) > _FEW_PARTS:
+            return moments.prepared(total)
+        return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
+
+    return Combined(lattice.prepared_lines(total, _FINER * aim.fine), after, aim.wide)
+
+
+def rounded(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice, narrowed by the recursion, and f by the profile of both."""
+    made = Combined(_on_lattice(total, aim), lambda: _by_recursion(total), _VERY_WIDE)
+    return ByProfile(made, aim.wide, slow=True)
+
+
+def on_lattice_of_many(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice of so many different steps that a recursion takes too long."""
+    made = _on_lattice(total, aim)
+    return ByProfile(made, aim.wide, slow=True) if len(total.parts) <= _VERY_MANY_PARTS else made
+
+
+def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
+    made = lattice.prepared(total, aim.fine)
+    if made.exact:
+        return Combined(made, lambda: moments.prepared(total), aim.wide)
+    return _after_moments(total, lambda: made, aim)
+
+
+def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:
+    """What follows, with the tilted moments before it for quick answers and behind it for wide ones."""
+    tilted = moments.prepared(total)
+    most = MOMENTS if len(total.parts) <= _VERY_MANY_PARTS else MOMENTS_FOR_TESTS
+    return FewFirst(tilted, lambda: Combined(following(), lambda: tilted, aim.wide), _NOTHING_OPEN, most)
+
+
+def by_fourier(total: TotalLoss, aim: Aim) -> Answers:
+    """The Fourier sum, and behind it moments, the lattice where it applies, and the recursion."""
+
+    def following() -> Answers:
+        if not lattice.applies(total):
+            return _by_recursion(total)
+        return Combined(lattice.prepared(total, aim.fine), lambda: _by_recursion(total), aim.wide)
+
+    after = _after_moments(total, following, aim)
+    return Combined(fourier.prepared(total), lambda: after, aim.wide)
+
+
+def lines_and_moments(total: TotalLoss, aim: Aim) -> Answers:
+    """The line integral of steps that have no lattice."""
+    return Combined(ByProfile(contour.prepared(total), aim.wide), lambda: moments.prepared(total), aim.wide)
+
+
+def recursion_and_moments(total: TotalLoss, aim: Aim) -> Answers:
+    """The recursion of steps that have nothing else."""
+    return Combined(_by_recursion(total), lambda: moments.prepared(total), aim.wide)
+
+
+def _by_recursion(total: TotalLoss) -> Answers:
+    return CurveAnswers(recursion.compose(total.finite))
