@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition import lattice, residues
-from edgeworth.composition.lattice import noisy_line, noisy_lines, step_waves
+from edgeworth.composition import lattice, noisy_lines, residues
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
-from edgeworth.composition.lattice.noisy_lines import NoisyLines
-from edgeworth.composition.lattice.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.lattice.work import done
+from edgeworth.composition.noisy_lines import engine, line, step_waves
+from edgeworth.composition.noisy_lines.engine import NoisyLines
+from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import TotalLoss, privacy_loss
 
@@ -25,9 +25,9 @@ DIRECTIONS = ("forward", "backward", "both")
 @pytest.fixture
 def few_steps(monkeypatch):
     """Lines for laws that others know as well, and little work for each of them: wide ends, which hold as well."""
-    monkeypatch.setattr(noisy_lines, "_FEWEST_NATS", 0.0)
-    monkeypatch.setattr(noisy_lines, "_FEWEST_NATS_FAR_OUT", 0.0)
-    monkeypatch.setattr(noisy_lines, "_MOST_WORK", 1e6)
+    monkeypatch.setattr(engine, "_FEWEST_NATS", 0.0)
+    monkeypatch.setattr(engine, "_FEWEST_NATS_FAR_OUT", 0.0)
+    monkeypatch.setattr(engine, "_MOST_WORK", 1e6)
 
 
 def spread(low, high, count):
@@ -176,7 +176,7 @@ def test_rough_and_fine_lines_hold_the_same_readings():
         wide, narrow = rough.read(kind, t), fine.read(kind, t)
         assert (wide.lower <= narrow.upper).all()
         assert (narrow.lower <= wide.upper).all()
-    assert max(line.variance for line in rough._lines.values()) > max(line.variance for line in fine._lines.values())
+    assert max(one.variance for one in rough._lines.values()) > max(one.variance for one in fine._lines.values())
 
 
 # --- one step
@@ -278,7 +278,7 @@ def test_powers_by_logarithm_and_by_squares_agree(monkeypatch, mechanism):
     by_logarithm = NoisyLines(total, 1e-4)
     found = [by_logarithm.delta("both", epsilon), by_logarithm.epsilon("both", delta)]
     found.append(by_logarithm.tradeoff("both", alpha))
-    monkeypatch.setattr(noisy_line, "_MANY_EQUAL", math.inf)
+    monkeypatch.setattr(line, "_MANY_EQUAL", math.inf)
     by_squares = NoisyLines(total, 1e-4)
     others = [by_squares.delta("both", epsilon), by_squares.epsilon("both", delta), by_squares.tradeoff("both", alpha)]
     for one, other in zip(found, others, strict=True):
@@ -314,12 +314,12 @@ def test_what_an_endless_row_of_atoms_leaves_out_may_be_too_much():
     assert step_waves._beyond(loss, loss.nodes(), 2.0) < 1e-100
     assert math.isinf(step_waves._beyond(loss, loss.nodes(), 1e3))
     with pytest.raises(ComputationFailed, match="rounding outweighs the transform of a step"):
-        noisy_line.NoisyLine(
-            noisy_line.LineGoal("delta", 0.0, 1.0, -1.0, 1e-3, 1e6),
+        line.NoisyLine(
+            line.LineGoal("delta", 0.0, 1.0, -1.0, 1e-3, 1e6),
             [step_waves.step_waves(loss, 1, 1e3, math.inf, mirrored=False)],
             1e3,
             10.0,
-            noisy_line.Beyond(*(np.ones(1) for _ in range(4))),
+            line.Beyond(*(np.ones(1) for _ in range(4))),
         )
 
 
@@ -367,9 +367,9 @@ def test_chernoff_places_hold_the_readings():
 
 
 def test_lines_are_for_many_known_steps():
-    assert not noisy_lines.lines_apply(total_of(ew.Gaussian(1.0)))
-    assert not noisy_lines.lines_apply(total_of(ew.RandomizedResponse(0.1) ** 10**11))
-    assert not noisy_lines.lines_apply(total_of(ew.RandomizedResponse(0.0)))
+    assert not noisy_lines.applies(total_of(ew.Gaussian(1.0)))
+    assert not noisy_lines.applies(total_of(ew.RandomizedResponse(0.1) ** 10**11))
+    assert not noisy_lines.applies(total_of(ew.RandomizedResponse(0.0)))
     with pytest.raises(Unsupported, match=r"^these lines are for many steps with atoms or Laplace noise$"):
         NoisyLines(total_of(ew.RandomizedResponse(1.0)))
 
@@ -380,7 +380,7 @@ def test_large_profiles_are_one_less_the_overlap():
 
 
 def test_few_lines_are_kept(monkeypatch):
-    monkeypatch.setattr(noisy_lines, "_MOST_KEPT", 40)
+    monkeypatch.setattr(engine, "_MOST_KEPT", 40)
     found = NoisyLines(total_of(*map(ew.RandomizedResponse, spread(0.02, 0.3, 60))), 1e-3)
     first = found.read("delta", np.array([0.5]))
     found.read("delta", np.linspace(0.0, 8.0, 9))

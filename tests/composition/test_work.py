@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition import lattice, moments
+from edgeworth.composition import moments, noisy_lines
 from edgeworth.composition.lattice import ladder
 from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.composition.lattice.work import charge, done
@@ -66,7 +66,7 @@ def different_samples(count):
 
 
 def test_of_very_many_different_steps_f_is_no_work_for_a_lattice(monkeypatch):
-    monkeypatch.setattr(lattice, "lines_apply", lambda _: False)
+    monkeypatch.setattr(noisy_lines, "applies", lambda _: False)
     account = ew.account(different_samples(151))
     before = done()
     test = account.tradeoff(0.1)

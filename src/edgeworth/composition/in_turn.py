@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import contour, fourier, lattice, mixture, moments, recursion, residues, spread
+from edgeworth.composition import contour, fourier, lattice, mixture, moments, noisy_lines, recursion, residues, spread
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
@@ -81,7 +81,7 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return lines
 
     def after() -> Answers:
-        if lattice.lines_apply(total):
+        if noisy_lines.applies(total):
             return by_lines(total, aim)
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
         return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
@@ -150,7 +150,7 @@ def by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line for Laplace noise of many scales; lattices only where there are few enough of these to be narrower."""
 
     def after() -> Answers:
-        if lattice.lines_apply(total):
+        if noisy_lines.applies(total):
             return by_lines(total, aim)
         return moments.prepared(total) if len(total.parts) > _FEW_PARTS else _on_lattice(total, aim)
 
@@ -165,7 +165,7 @@ def by_lines(total: TotalLoss, aim: Aim) -> Answers:
             return moments.prepared(total)
         return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
 
-    return Combined(lattice.prepared_lines(total, _FINER * aim.fine), after, aim.wide)
+    return Combined(noisy_lines.prepared(total, _FINER * aim.fine), after, aim.wide)
 
 
 def rounded(total: TotalLoss, aim: Aim) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import in_turn, lattice, mixture, residues, spread
+from edgeworth.composition import in_turn, lattice, mixture, noisy_lines, residues, spread
 from edgeworth.composition.answered import answered
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_turn import Aim
@@ -65,12 +65,12 @@ def _has_moments(total: TotalLoss) -> bool:
 
 def _has_laplace_lines(total: TotalLoss) -> bool:
     """Whether lines for Laplace noise come first: where lines with a little noise have no more digits."""
-    return residues.lines_answer_well(total) or (residues.lines_apply(total) and not lattice.lines_apply(total))
+    return residues.lines_answer_well(total) or (residues.lines_apply(total) and not noisy_lines.applies(total))
 
 
 def _has_lines(total: TotalLoss) -> bool:
     """Whether lines with a little noise are narrower than a lattice: no atoms that can be listed, and enough steps."""
-    return not nothing_ran(total) and lattice.lines_apply(total) and not lattice.prepared(total).exact
+    return not nothing_ran(total) and noisy_lines.applies(total) and not lattice.prepared(total).exact
 
 
 def _has_a_mixture(total: TotalLoss) -> bool:

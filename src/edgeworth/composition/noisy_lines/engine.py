@@ -1,7 +1,7 @@
 """Many different steps with atoms, along lines: certified ends of delta, epsilon and f.
 
 A lattice that holds hundreds of different spacings has to round every one of them. A line needs only the transform of
-each step, which is a formula; `noisy_line` bounds what it leaves out.
+each step, which is a formula; `line` bounds what it leaves out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import erfcx
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice.noisy_line import FEWEST_NODES, Beyond, LineGoal, NoisyLine
-from edgeworth.composition.lattice.step_waves import UNIT, far_share, is_known, step_waves
-from edgeworth.composition.lattice.tilted_sum import Chernoff, TiltedSums
+from edgeworth.composition.noisy_lines.line import FEWEST_NODES, Beyond, LineGoal, NoisyLine
+from edgeworth.composition.noisy_lines.step_waves import UNIT, far_share, is_known, step_waves
+from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.searched import SearchedAnswers
 from edgeworth.errors import Unsupported
 from edgeworth.losses import LaplaceLoss, SampledLoss
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["NoisyLines", "lines_apply", "prepared_lines"]
+__all__ = ["NoisyLines", "applies", "prepared"]
 
 _FINE, _ROUGH = 3e-8, 1e-3  # the relative width aimed at
 _MOST_STEPS = 10**10
@@ -47,14 +47,14 @@ _LARGEST = 700.0  # of an exponent
 _LAST = 5.0  # tilts of Chernoff's bounds stay so far from the steepest that the nodes of a law serve
 
 
-def lines_apply(total: TotalLoss) -> bool:
+def applies(total: TotalLoss) -> bool:
     """Whether the transforms of all steps are known, and together they are small at nearly all frequencies.
 
     >>> import edgeworth as ew
     >>> from edgeworth.losses import TotalLoss
-    >>> lines_apply(TotalLoss.of(ew.Composed([ew.RandomizedResponse(0.01 * k) for k in range(1, 51)])))
+    >>> applies(TotalLoss.of(ew.Composed([ew.RandomizedResponse(0.01 * k) for k in range(1, 51)])))
     True
-    >>> lines_apply(TotalLoss.of(ew.RandomizedResponse(1.0) * ew.RandomizedResponse(0.3)))
+    >>> applies(TotalLoss.of(ew.RandomizedResponse(1.0) * ew.RandomizedResponse(0.3)))
     False
     """
     parts = [(loss, n) for loss, n in total.parts if n > 0 and loss.support != (0.0, 0.0)]
@@ -80,7 +80,7 @@ def _nats(loss: PrivacyLoss) -> float:
 
 
 @lru_cache(maxsize=4)
-def prepared_lines(total: TotalLoss, fine: float = _FINE) -> NoisyLines:
+def prepared(total: TotalLoss, fine: float = _FINE) -> NoisyLines:
     """The answers of a total loss; the last few are kept."""
     return NoisyLines(total, fine, NoisyLines(total, max(_ROUGH, 10 * fine)))
 
@@ -90,7 +90,7 @@ class NoisyLines(SearchedAnswers):
 
     def __init__(self, total: TotalLoss, fine: float = _FINE, rough: NoisyLines | None = None) -> None:
         """`rough` lines find the places, and fine ones are made near these alone."""
-        if not lines_apply(total):
+        if not applies(total):
             raise Unsupported("these lines are for many steps with atoms or Laplace noise")
         self.law: TiltedSums = rough.law if rough else TiltedSums(total)
         middle = self.law.row(0.5)[2]

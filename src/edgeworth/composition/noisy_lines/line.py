@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.waves import logarithm
-from edgeworth.composition.lattice.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.noisy_lines.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.one_thread import one_thread
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
-    from edgeworth.composition.lattice.step_waves import Complex
     from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.composition.noisy_lines.step_waves import Complex
     from edgeworth.losses.law import Array
 
 __all__ = ["FEWEST_NODES", "Beyond", "LineGoal", "NoisyLine"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.lattice.step_waves import atom_spacing, is_like_gaussian
+from edgeworth.composition.noisy_lines.step_waves import atom_spacing, is_like_gaussian
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction

@@ -1,0 +1,5 @@
+"""Line integrals with a little noise: many different steps with atoms, which no lattice holds together."""
+
+from edgeworth.composition.noisy_lines.engine import applies, prepared
+
+__all__ = ["applies", "prepared"]
