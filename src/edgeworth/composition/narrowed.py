@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import in_turn, lattice, mixture, noisy_lines, residues, spread
+from edgeworth.composition import contour, in_turn, lattice, mixture, moments, noisy_lines, residues, spread
 from edgeworth.composition.answered import answered
+from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.result import nothing_ran
@@ -35,6 +36,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | many steps with atoms                     | lines with noise, lattice or moments                  |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
     | lattice   | few samples beside atoms                  | graded points, mixtures, lattice, recursion           |
+    | lattice   | three samples beside others               | lines, lattice                                        |
     | lattice   | more than 50 different steps              | lattice, moments                                      |
     | lattice   | otherwise                                 | lattice, moments, recursion                           |
     | residues  | always                                    | residues, lines, lattice                              |
@@ -50,6 +52,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if aim.fine < lattice.FINE:
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
+    if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
+        answers = BesideDisclosure(answers, moments.prepared(total), total)
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
@@ -126,6 +130,12 @@ _TABLE = [
         spread.applies,
         in_turn.beside_a_rest,
         "few samples beside atoms: their loss on graded points comes first, and the lattice for many readings",
+    ),
+    _Row(
+        "lattice",
+        contour.applies,
+        in_turn.along_lines,
+        "few samples beside others: line integrals come first, and {wide} are narrowed by the lattice",
     ),
     _Row("lattice", _has_many_parts, in_turn.on_lattice_of_many, "{wide} are narrowed by moments of tilted laws"),
     _Row("lattice", _always, in_turn.rounded, "readings left wider than 1e-3 are narrowed by the recursion"),
