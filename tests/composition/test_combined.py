@@ -65,6 +65,16 @@ def test_an_engine_that_gives_up_gives_way_on_either_side():
     assert Combined(Broken(), lambda: Fixed(0.1, 0.2)).bridge() == (0.1, 0.2)
 
 
+def test_a_slip_of_an_engine_is_not_taken_for_giving_up():
+    class Slips(Broken):
+        def delta(self, direction, argument):
+            raise IndexError(f"{direction}, {argument}")
+
+    for both in (Combined(Slips(), lambda: Fixed(0.1, 0.2)), Combined(Fixed(0.1, 0.2), Slips)):
+        with pytest.raises(IndexError):
+            both.delta("forward", ASKED)
+
+
 def test_what_nobody_can_answer_is_an_error():
     with pytest.raises(ComputationFailed):
         Combined(Broken(), Broken).delta("forward", ASKED)

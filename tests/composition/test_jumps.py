@@ -11,6 +11,7 @@ import edgeworth as ew
 from edgeworth.composition import contour
 from edgeworth.composition.contour.jump_answers import JumpAnswers, Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
+from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 HERE = Path(__file__)
@@ -113,3 +114,10 @@ def test_more_jumps_are_followed_only_until_the_bracket_is_narrow():
     ends = jumping.ask(np.array([8]), lambda answers, _: answers.epsilon("forward", np.array([1e-20])), 1e-9)
     assert list(jumping._made) == [(8, 1)]
     assert ends.upper[0] - ends.lower[0] <= 1e-9 * ends.upper[0]
+
+
+def test_a_law_that_has_no_line_is_refused_by_name():
+    answers = JumpAnswers(total_of(0.2145, 2.15e-67, 1975), 4, 1)
+    with pytest.raises(ComputationFailed) as refused:
+        answers.delta("forward", np.array([0.5]))
+    assert str(refused.value) == "no line is left: next to the pole the moments of this law are no doubles"

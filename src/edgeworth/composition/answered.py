@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from edgeworth.composition.result import ComposedCurve, with_disclosure
 from edgeworth.curves import Profile, TradeOff
+from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
 __all__ = [
+    "GIVES_UP",
     "OPPOSITE",
     "AnsweredProfile",
     "AnsweredTradeOff",
@@ -38,6 +40,9 @@ __all__ = [
     "is_wide",
     "narrow",
 ]
+
+#: how an engine gives up: on purpose, or because extremes overflow or leave nothing
+GIVES_UP = (EdgeworthError, ArithmeticError, ValueError)
 
 Direction: TypeAlias = Literal["forward", "backward", "both"]
 End: TypeAlias = Literal["lower", "upper", "middle"]

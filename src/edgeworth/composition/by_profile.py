@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import OPPOSITE, Direction, Ends, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, is_wide, narrow
 from edgeworth.composition.lattice.work import done
-from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers
@@ -89,7 +88,7 @@ class ByProfile:
     def _search(self, direction: Direction, open_: list[_Search], work: float) -> None:
         """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
         before = done()
-        with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+        with suppress(*GIVES_UP):  # extremes leave nothing
             while open_ and (not self._slow or done() - before < work):
                 sizes = [one.asked.size for one in open_]
                 alpha = np.repeat([one.alpha for one in open_], sizes)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, all_narrow, is_wide, narrow
-from edgeworth.errors import EdgeworthError
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, all_narrow, is_wide, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +26,6 @@ __all__ = ["Combined", "CurveAnswers"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which a slow engine is worth its time behind a quick one
-#: how an engine gives up: on purpose, or because extremes overflow or leave nothing
-_GIVES_UP = (EdgeworthError, ArithmeticError, ValueError, IndexError)
 
 
 class Combined:
@@ -57,13 +54,13 @@ class Combined:
         """That of the first engine, or of the second if the first has none."""
         try:
             return self._first.bridge()
-        except _GIVES_UP:
+        except GIVES_UP:
             return self._second.bridge()
 
     def _ask(self, argument: Array, ask: Ask) -> Ends:
         try:
             ends = ask(self._first, argument)
-        except _GIVES_UP:
+        except GIVES_UP:
             return ask(self._second, argument)
         if all_narrow(ends, self._wide):
             return ends
@@ -72,7 +69,7 @@ class Combined:
             return ends
         try:
             other = ask(self._second, argument[wide])
-        except _GIVES_UP:
+        except GIVES_UP:
             return ends
         kept = Ends(ends.lower.copy(), ends.upper.copy())
         narrow(kept, wide, other)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, Ends, is_wide, narrow
 from edgeworth.composition.combined import Combined
-from edgeworth.errors import EdgeworthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +100,7 @@ class FarOut:
     def _narrowed(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (epsilon > self._far))
         if 0 < wide.size <= _MOST_FAR_OUT:
-            with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+            with suppress(*GIVES_UP):
                 kept = Ends(ends.lower.copy(), ends.upper.copy())
                 narrow(kept, wide, ask(wide))
                 return kept

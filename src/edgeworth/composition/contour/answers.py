@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, all_narrow, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, all_narrow, is_wide, narrow
 from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
 from edgeworth.composition.contour.one_far import log_one_far
-from edgeworth.errors import EdgeworthError
 from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _FARTHEST = 1e100  # an epsilon whose square is a number
 _SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
-_EXTREMES = (EdgeworthError, ArithmeticError, ValueError, IndexError)  # laws so far out that no line is left
 
 
 class Answers:
@@ -86,7 +84,7 @@ class Answers:
         try:
             centre = np.array([self._at(self._level(0.0)).integrals.mean_under_q])
             ends = self._ask_again(np.zeros(1), lambda answers, _: answers.delta("forward", centre), wide=0.5)
-        except _EXTREMES:
+        except GIVES_UP:  # a law so far out that no line is left
             return False
         return bool(ends.upper[0] < 2 * ends.lower[0])
 
@@ -157,7 +155,7 @@ class Answers:
         """Those of the ends that are wide, by the answers from these levels, if they can be had."""
         (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
-            with suppress(*_EXTREMES):
+            with suppress(*GIVES_UP):
                 narrow(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends
+from edgeworth.composition.answered import GIVES_UP, Ends
 from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.ladder import Ladder, Side
 from edgeworth.composition.contour.line import LARGEST, Line
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.roots import Roots
-from edgeworth.errors import EdgeworthError
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +138,10 @@ class Integrals:
         """Tilts between the pole and the first rung, and K there."""
         if side not in self._near:
             pole = 0.0 if side == "left" else 1.0
-            c = pole + (self.ladder(side).table[0, 0] - pole) * _NEARER
+            table = self.ladder(side).table
+            if not len(table):
+                raise ComputationFailed("no line is left: next to the pole the moments of this law are no doubles")
+            c = pole + (table[0, 0] - pole) * _NEARER
             self._near[side] = np.column_stack([c, self.moments(c)])
         return self._near[side]
 
@@ -255,7 +258,7 @@ class Rung:
         self._bounds: dict[Kind, Bounds] = {}
         self._log_ceiling = k + self._slack_at(k)
         self.period, self.line = math.inf, None
-        with suppress(EdgeworthError, ArithmeticError, ValueError):  # extremes overflow: then there is no line here
+        with suppress(*GIVES_UP):  # extremes overflow: then there is no line here
             self.period = max(self._period(_SHAPES[kind], integrals.moments) for kind in self._kinds)
             self.line = Line(integrals.steps, c, self.period, integrals.moments.falls_from(c, variance, NATS))
         if self.line is not None and abs(self.line.k - k) > self._slack_at(k):

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, is_wide, narrow
 from edgeworth.composition.contour.integrals import Integrals, Kind
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
-from edgeworth.errors import EdgeworthError
 from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
@@ -233,6 +232,6 @@ class Jumping:
                 (mine,) = np.nonzero(is_wide(found, wide) & (level == one))
                 if not mine.size:
                     break
-                with suppress(EdgeworthError, ArithmeticError, ValueError, IndexError):  # extremes leave nothing
+                with suppress(*GIVES_UP):
                     narrow(found, mine, ask(self._at(one, most), mine))
         return found
