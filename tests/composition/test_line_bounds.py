@@ -13,8 +13,8 @@ from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import _SHAPES, Integrals, Rung
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.raised import raised
-from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
-from edgeworth.composition.contour.tilted_part import _nodes, _spacing, _window, tilt_part
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps, even_nodes
+from edgeworth.composition.contour.tilted_part import _spacing, _window, tilt_part
 from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
@@ -106,7 +106,7 @@ def test_a_coarse_quadrature_states_its_coarseness(mu, rate, c, nats, cut):
     step = sampled(mu, rate, cut)
     for t in (0.5, 7.0, 90.0):
         window = _window(step, c)
-        x = _nodes(_spacing(step, c, t, nats, window), window)
+        x = even_nodes(_spacing(step, c, t, nats, window), window)
         exponent = c * step.loss(x) + step.log_density(x)
         weight = np.exp(exponent - np.max(exponent))
         phi = np.sum(weight * np.expm1(1j * t * step.loss(x))) / np.sum(weight)

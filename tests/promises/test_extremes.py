@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.errors import InvalidArgument
+from edgeworth.errors import ComputationFailed, InvalidArgument
 
 
 @pytest.mark.parametrize(("sigma", "rate", "steps"), [(0.03, 0.5, 3), (0.001, 0.3, 100)])
@@ -68,3 +68,27 @@ def test_left_of_a_mean_whose_exponential_is_no_float_delta_is_1_less_little_wit
     assert found.lower[0] <= 0.5 <= found.upper[0]
     assert np.all(np.diff(found.value) > 0)
     assert np.all(found.width < 1e-5)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ew.PoissonSampled(ew.Laplace(961.46), 0.988) ** 524
+        * ew.ApproxDP(96.1, 2e-278) ** 4
+        * ew.DiscreteGaussian(12.65, 2) ** 2,
+        ew.DiscreteGaussian(0.068) ** 40 * ew.PoissonSampled(ew.RandomizedResponse(2.8e-6), 1e-300) ** 384,
+        ew.PoissonSampled(ew.Gaussian(0.2145), 2.15e-67) ** 1975,
+    ],
+    ids=["a loss of hundreds beside tiny ones", "a lattice of no spacing", "jumps that never happen"],
+)
+def test_extremes_beside_one_another_are_answered_without_a_warning(mechanism):
+    account = ew.account(mechanism)
+    for found in (account.epsilon(1e-5), account.delta(1.0), account.tradeoff(0.1)):
+        assert found.lower <= found.value <= found.upper
+
+
+@pytest.mark.parametrize("reading", ["epsilon", "tradeoff"])
+def test_a_line_for_a_loss_whose_variance_underflows_is_refused_by_name(reading):
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 1e-300) ** 100, method="contour")
+    with pytest.raises(ComputationFailed, match="the variance of the loss underflows: no line can be placed"):
+        getattr(account, reading)(0.1)

@@ -140,7 +140,9 @@ class _Search:
         self.upper = max(min(self.upper, top), self.lower)
         self._idle = 0 if self.upper - self.lower < before else self._idle + 1
         t, gains = self._telling(t, gains)
-        best = min(max(int(np.argmax(gains.lower + gains.upper)), 1), t.size - 2)
+        known = np.isfinite(gains.lower) & np.isfinite(gains.upper)
+        middle = np.where(known, gains.lower, -np.inf) + np.where(known, gains.upper, 0.0)
+        best = min(max(int(np.argmax(middle)), 1), t.size - 2)
         kept, near = slice(max(best - 2, 0), best + 3), slice(best - 1, best + 2)
         self._t, self._gains = t[kept], Ends(gains.lower[kept], gains.upper[kept])  # two on each side have a line
         self.asked = _between(t[near], place, self._poor)

@@ -128,8 +128,12 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
-    """Formulas, one integral or a mixture, and the lattice for what they leave wide."""
-    return FewFirst(_mixed(total, aim), lambda: rounded(total, aim), aim.wide, MIXTURES)
+    """Formulas, one integral or a mixture, and lines with noise or the lattice for what they leave wide."""
+
+    def after() -> Answers:
+        return by_lines(total, aim) if noisy_lines.applies(total) else rounded(total, aim)
+
+    return FewFirst(_mixed(total, aim), after, aim.wide, MIXTURES)
 
 
 def _mixed(total: TotalLoss, aim: Aim) -> Answers:

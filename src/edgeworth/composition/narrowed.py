@@ -11,6 +11,7 @@ from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.result import nothing_ran
+from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
 
 __all__ = ["Aim", "narrowed"]
+
+_DENSE = 1e-5  # n p^2 of few samples, from which on their line is tried, by measurement
 
 
 def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
@@ -32,6 +35,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | rare jumps of samples beside a rest       | graded points, mixtures, lines, lattice               |
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
+    | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | many steps with atoms                     | lines with noise, lattice or moments                  |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
@@ -77,8 +81,22 @@ def _has_lines(total: TotalLoss) -> bool:
     return not nothing_ran(total) and noisy_lines.applies(total) and not lattice.prepared(total).exact
 
 
+def _has_two_lattices(total: TotalLoss) -> bool:
+    """Whether a mixture of Fourier sums says more than a list of all atoms."""
+    return mixture.has_two_lattices(total) and not lattice.prepared(total).exact
+
+
 def _has_a_mixture(total: TotalLoss) -> bool:
+    if mixture.has_two_lattices(total):  # of atoms that are listed
+        return False
     return mixture.applies(total) and (mixture.has_formulas(total) or not spread.applies(total))
+
+
+def _has_a_line(total: TotalLoss) -> bool:
+    """Whether few samples are dense enough to be tried: a line through rare jumps takes long, and has few digits."""
+    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    samples = [(loss, n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
+    return contour.applies(total) and sum(n * loss.rate**2 for loss, n in samples) >= _DENSE
 
 
 def _has_many_parts(total: TotalLoss) -> bool:
@@ -109,6 +127,12 @@ _TABLE = [
     _Row("contour", _has_moments, in_turn.lines_and_moments, "{wide} are narrowed by moments of tilted laws"),
     _Row(
         "lattice",
+        _has_two_lattices,
+        in_turn.mixture_first,
+        "two lattices: a mixture of Fourier sums comes first, and {wide} are narrowed by the lattice",
+    ),
+    _Row(
+        "lattice",
         _has_laplace_lines,
         in_turn.by_laplace_lines,
         "Laplace noise of many scales: a line integral comes first, and {wide} are narrowed by the others",
@@ -133,7 +157,7 @@ _TABLE = [
     ),
     _Row(
         "lattice",
-        contour.applies,
+        _has_a_line,
         in_turn.along_lines,
         "few samples beside others: line integrals come first, and {wide} are narrowed by the lattice",
     ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.errors import ComputationFailed
 from edgeworth.losses.moments import excess
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def certified_moment(
         else:
             terms, error = _terms_over_p(loss, log_weight, c, extra, moved)
         gain = float(np.add.reduce(terms, dtype=np.longdouble) + missing)
+        if not gain > -1:
+            raise ComputationFailed("rounding outweighs the moment of a step at this tilt")
         return math.log1p(gain), error / (1 + gain) + 2 * _UNIT * abs(math.log1p(gain))
     value = log_sum(tilted + log_weight)
     noise = weight_noise(loss, log_weight, c) + extra + abs(c) * moved

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, sampled_variance
+from edgeworth.errors import ComputationFailed
 from edgeworth.losses import ReplacedGaussianLoss
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class LogMoments:
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
         self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
         self.spread = math.sqrt(float(centre[1, 2]))
+        if not self.spread > 0:
+            raise ComputationFailed("the variance of the loss underflows: no line can be placed")
         self.width = 1 / self.spread
         self._first_reach = self._first_reach or _FIRST_REACH * self.width
 
@@ -155,7 +158,7 @@ def _rough_reach(steps: Steps) -> float:
     if not samples or len(samples) < len(steps.others):
         return 0.0
     variance = steps.gaussian + math.fsum(n * sampled_variance(step.mu, step.rate) for step, n in samples)
-    reach = _FIRST_REACH / math.sqrt(variance)
+    reach = _FIRST_REACH / math.sqrt(variance) if variance > 0 else math.inf
     return reach if reach * max(step.mu for step, _ in samples) < _MOST_PUSH else 0.0
 
 

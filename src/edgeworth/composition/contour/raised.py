@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, wofz
 
+from edgeworth.composition.contour.sampled_gaussian import even_nodes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -69,7 +71,7 @@ def raised(step: SampledGaussian, c: float, nats: float, window: tuple[float, fl
     spacing = np.where(growth < _MOST_GROWTH, 2 * math.pi * y / (nats + doubled + math.log(2)), 0.0)
     best = int(np.argmax(spacing))
     h, height = float(spacing[best]), float(y[best])
-    x = h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
+    x = even_nodes(h, window)
     (loss, blur), exponent = _loss(step, x, height), -0.5 * x * x - 1j * height * x  # e^(y^2/2) is left out
     noise = 24 * _UNIT + _UNIT * (2 * np.abs(c * loss) + 5 * np.abs(exponent)) + abs(c) * blur
     if not step.is_whole:

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from edgeworth.amplification import sampled_loss
+from edgeworth.errors import TooLarge
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
@@ -30,7 +31,17 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Edge", "SampledGaussian", "Step", "Steps", "cut_for", "log_dropped", "log_overlap", "sampled_variance"]
+__all__ = [
+    "Edge",
+    "SampledGaussian",
+    "Step",
+    "Steps",
+    "cut_for",
+    "even_nodes",
+    "log_dropped",
+    "log_overlap",
+    "sampled_variance",
+]
 
 _SOFTNESS = 0.25  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
@@ -40,6 +51,7 @@ _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
 _LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
+_MOST_NODES = 60_000  # in x
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -189,7 +201,7 @@ class SampledGaussian:
         if math.isfinite(self.cut):
             right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
         h = self._spacing(tilt[0])
-        x = h * np.arange(math.floor(max(left, -60.0) / h), math.ceil(right / h) + 1, dtype=np.float64)
+        x = even_nodes(h, (max(left, -60.0), right))
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
 
     def _spacing(self, least: float) -> float:
@@ -203,6 +215,13 @@ class SampledGaussian:
         rise = steep * min((self.mu * y) ** 2 / 7, -math.log1p(-self.rate))
         wide = 2 * math.pi * y / (_NATS + bend * y * y + rise)
         return min(max(wide, math.pi / math.sqrt(_NATS * (bend + steep * self.mu**2 / 7))), _LONGEST)
+
+
+def even_nodes(h: float, window: tuple[float, float]) -> Array:
+    """Multiples of h that cover the window."""
+    if (window[1] - window[0]) / h > _MOST_NODES:
+        raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
+    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
 
 
 Step: TypeAlias = PrivacyLoss | SampledGaussian

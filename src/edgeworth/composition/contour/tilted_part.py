@@ -16,7 +16,7 @@ import numpy as np
 from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.raised import Raised, raised
-from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, even_nodes
 from edgeworth.composition.contour.shifted import (
     WIDEST_STRIP,
     Shifted,
@@ -202,7 +202,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     h = _spacing(step, c, frequency, nats, window)
     if window[1] - window[0] > _MANY_POINTS * h:
         high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
-    x, error = _nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
+    x, error = even_nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
     loss, (log_window, ends) = step.loss(x), step.window(x)
     log_weight = log_window - 0.5 * x * x + (math.log(h) - 0.5 * math.log(2 * math.pi))
     exponent = c * loss + log_weight
@@ -288,13 +288,6 @@ def _worth_trying(most_growth: Array, nats: float) -> int:
     """The first strip of which the next one, more than twice as wide, may not be better."""
     good = most_growth[1:] < 0.8 * nats
     return int(good.argmin()) if not good.all() else good.size
-
-
-def _nodes(h: float, window: tuple[float, float]) -> Array:
-    """Even nodes that cover the window."""
-    if (window[1] - window[0]) / h > _MOST_POINTS:
-        raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
-    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
 
 
 def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:

@@ -224,6 +224,6 @@ def _common_step(spacings: list[float]) -> float | None:
     for parts in range(1, _MOST_DIVISIONS + 1):
         step = smallest / parts
         ratios = [spacing / step for spacing in spacings]
-        if all(abs(ratio - round(ratio)) <= _ULPS * ratio and ratio < _MOST_STRIDE for ratio in ratios):
+        if all(ratio < _MOST_STRIDE and abs(ratio - round(ratio)) <= _ULPS * ratio for ratio in ratios):
             return step
     return None

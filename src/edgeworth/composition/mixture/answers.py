@@ -1,4 +1,4 @@
-"""Certified ends of delta and epsilon of one step or two beside few-valued ones, and of more samples beside these.
+"""Certified ends of delta and epsilon of one step or two beside few-valued ones, of more samples, or of a lattice.
 
 Beside losses l_j with masses p_j under P and q_j under Q, the profile of all is a mixture of that of the others,
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         def __call__(self, side: Way, t: Array, room: Array) -> Ends: ...
 
 
-__all__ = ["Aim", "Beside", "OneBeside", "Pair"]
+__all__ = ["Aim", "Beside", "LatticeBeside", "OneBeside", "Pair"]
 
 _UNIT = 2.0**-53
 _MOST_ASKED = 24  # places at a time
@@ -98,9 +98,7 @@ class Beside(ProfileAlone):
         asked = self._wide(mass, ends)
         if asked.size:
             narrow(ends, asked, self._fine(side, place[asked], room[asked]))
-        error = self._atoms.error + (mass.size + 4) * _UNIT
-        low, high = float(mass @ ends.lower) * (1 - error), float(mass @ ends.upper) * (1 + error) + self._atoms.lost
-        return max(low, -math.expm1(min(epsilon, 0.0)) * (1 - 4 * _UNIT)), min(high, 1.0)
+        return _summed(self._atoms, mass, ends, epsilon)
 
     def _wide(self, mass: Array, ends: Ends) -> NDArray[np.intp]:
         """The terms that leave most open, so many that the others leave next to nothing."""
@@ -110,3 +108,23 @@ class Beside(ProfileAlone):
         most = max(_OPEN * self._aim.relative * float(mass @ ends.lower), self._aim.absolute)
         needed = int(np.count_nonzero(left > most))
         return order[: min(needed, _MOST_ASKED)] if whole > _TOO_SMALL else order[:0]
+
+
+class LatticeBeside(ProfileAlone):
+    """Steps of one lattice, whose profile is quick to read, beside few-valued ones."""
+
+    def __init__(self, total: TotalLoss, atoms: MergedValues, read: Read) -> None:
+        super().__init__(total)
+        self._atoms, self._read = atoms, read
+
+    def at(self, side: Way, epsilon: float) -> tuple[float, float]:
+        """Ends of delta: the sum over all values."""
+        place, room, mass = placed(self._atoms, side, epsilon)
+        return _summed(self._atoms, mass, self._read(side, place, room), epsilon)
+
+
+def _summed(atoms: MergedValues, mass: Array, ends: Ends, epsilon: float) -> tuple[float, float]:
+    """Ends of the sum over all values of mass times a term, which is at least 1 - e^eps."""
+    error = atoms.error + (mass.size + 4) * _UNIT
+    low, high = float(mass @ ends.lower) * (1 - error), float(mass @ ends.upper) * (1 + error) + atoms.lost
+    return max(low, -math.expm1(min(epsilon, 0.0)) * (1 - 4 * _UNIT)), min(high, 1.0)

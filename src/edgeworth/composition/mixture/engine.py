@@ -1,6 +1,7 @@
 """Certified composition of few steps with noise beside few-valued ones, as a mixture over the values of the latter.
 
-One step has a formula; two are one formula integrated over the other; more samples of Gaussian noise have lines.
+One step has a formula; two are one formula integrated over the other; more samples of Gaussian noise have lines, and
+steps that share one lattice Fourier sums.
 `docs/proofs/mixture.md` proves every bound.
 """
 
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition import contour, moments, spread
+from edgeworth.composition import contour, fourier, moments, spread
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.combined import Combined
-from edgeworth.composition.mixture.answers import Aim, Beside, OneBeside, Pair
+from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, OneBeside, Pair
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula, Mixed
 from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
+from edgeworth.composition.mixture.two_lattices import lattice_and_values
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["applies", "has_formulas", "prepared"]
+__all__ = ["applies", "has_formulas", "has_two_lattices", "prepared"]
 
 _MOST_ATOMS, _MOST_BESIDE = 4_000, 100  # values beside one step, and beside more
 _AIM, _QUICK, _COARSE = 5e-8, 1e-5, 1e-3  # relative widths: of a reading, of one on the way, of a glance
@@ -43,6 +45,8 @@ _FEWEST_SAMPLES = 3
 def applies(total: TotalLoss) -> bool:
     """Whether one step or two have formulas, or more are samples that have lines, and all others have few values.
 
+    Or some share one lattice.
+
     >>> import edgeworth as ew
     >>> sample, response = ew.PoissonSampled(ew.Laplace(2.0), rate=0.1), ew.RandomizedResponse(0.5)
     >>> [applies(TotalLoss.of(sample**n * response)) for n in (1, 2, 3)]
@@ -50,6 +54,8 @@ def applies(total: TotalLoss) -> bool:
     """
     others, few_valued = _split(total)
     count = _count(others)
+    if has_two_lattices(total):
+        return True
     if has_formulas(total):
         answered = count == 1 or any(can_be_integrated(loss) for loss, _ in others.parts)
     else:
@@ -65,9 +71,17 @@ def has_formulas(total: TotalLoss) -> bool:
     return 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
 
 
+def has_two_lattices(total: TotalLoss) -> bool:
+    """Whether no step has noise, some share one lattice, and all others together take few values."""
+    return total.is_exact and lattice_and_values(total) is not None
+
+
 @lru_cache(maxsize=4)
 def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.prepared) -> ProfileAlone:
     """The answers of a total loss; the last few are kept. `lines` answers for three samples and more, alone."""
+    split = lattice_and_values(total)
+    if split is not None:
+        return LatticeBeside(total, split.values, _by_answers(fourier.prepared(split.lattice)))
     others, few_valued = _split(total)
     atoms = _atoms(total)
     if atoms is None or not applies(total):

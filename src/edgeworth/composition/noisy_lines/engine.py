@@ -19,7 +19,7 @@ from edgeworth.composition.noisy_lines.line import FEWEST_NODES, Beyond, LineGoa
 from edgeworth.composition.noisy_lines.step_waves import UNIT, far_share, is_known, step_waves
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.searched import SearchedAnswers
-from edgeworth.errors import Unsupported
+from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import LaplaceLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ def applies(total: TotalLoss) -> bool:
         return False
     if not all(is_known(loss) for loss, _ in parts):
         return False
-    nats = sum(n * _nats(loss) for loss, n in parts)
+    try:
+        nats = sum(n * _nats(loss) for loss, n in parts)
+    except ComputationFailed:  # a loss so large that not even its moment can be had
+        return False
     if not any(_has_density(loss) for loss, _ in parts):
         return nats >= _FEWEST_NATS
     return _nats_far_out(parts) >= _FEWEST_NATS_FAR_OUT
