@@ -15,6 +15,7 @@ __all__ = [
     "gaussian_error",
     "gaussian_shares",
     "laplace_shares",
+    "partly_held_shares",
     "replaced_gaussian_shares",
     "sampled_gaussian_shares",
 ]
@@ -155,12 +156,16 @@ def _wide_shares(x: Array, end: Array, length: Array, mu: float) -> tuple[Array,
 
 
 def laplace_shares(x: Array, length: Array, theta: float) -> tuple[Array, Array]:
-    """Logarithms of both shares under the density e^-x/2 on 0 < x < theta, X = e^(2x); formulas.
+    """Logarithms of both shares under the density e^-x/2 on 0 < x < theta, X = e^(2x)."""
+    return partly_held_shares(x, length, np.clip(theta - x, 0.0, length))
 
-    With d = min(length, theta - x) the part of the cell that has mass, the right share is the integral over
-    0 < t < d of e^-t (e^(2t) - 1)/2 over e^(2 length) - 1, that is (e^d - 1)^2 e^-d/2 over the same.
+
+def partly_held_shares(x: Array, length: Array, d: Array) -> tuple[Array, Array]:
+    """The same, with d the length of the part of each cell, from its left end on, that has mass; formulas.
+
+    The right share is the integral over 0 < t < d of e^-t (e^(2t) - 1)/2 over e^(2 length) - 1, that is
+    (e^d - 1)^2 e^-d/2 over the same.
     """
-    d = np.clip(theta - x, 0.0, length)
     with np.errstate(divide="ignore"):
         log_whole = np.log(np.expm1(2 * length))
         log_right = 2 * np.log(np.expm1(d)) - d - math.log(2) - x - log_whole

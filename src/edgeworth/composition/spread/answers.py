@@ -32,22 +32,22 @@ __all__ = ["SpreadAnswers"]
 _UNIT = 2.0**-53
 _MORE = 1.001  # for the rounding of small sums
 _MINE: dict[Way, int] = {"forward": 1, "backward": 0}  # which of the masses left out a reading has
-_PLACES = 32  # in an octave, at which the rest is asked for anew near each reading
+_PLACES = 128  # in an octave, at which the rest is asked for anew near each reading
 
 
 class SpreadAnswers(ProfileAlone):
     """Ends of delta from laws above and below that of the samples."""
 
-    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], least: float, rest: Rest) -> None:
+    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], rest: Rest) -> None:
         super().__init__(total)
-        self._law, self._least, self._rest = cache(law), least, rest
+        self._law, self._rest = cache(law), rest
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """Ends of delta at one eps."""
         above = self._law("above")
         assert above is not None
         sign = -1 if side == "forward" else 1
-        table = self._rest.around(side, epsilon + sign * (self._least + _thinned(above)))
+        table = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
         upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1)
         upper += _MORE * above.left_out.masses[_MINE[side]]
         lower = max(self._lower(side, epsilon, table), -math.expm1(min(epsilon, 0.0)))
@@ -70,8 +70,8 @@ class SpreadAnswers(ProfileAlone):
         The end is read at places moved to where it is farther out by more than the rounding of the place.
         """
         (held,) = np.nonzero(law.mass)
-        loss, mass = self._least + law.grid.points[held], law.mass[held]
-        room = 8 * _UNIT * (abs(epsilon) + abs(self._least) + np.abs(loss))
+        loss, mass = law.least + law.grid.points[held], law.mass[held]
+        room = 8 * _UNIT * (abs(epsilon) + 8 * abs(law.least) + np.abs(loss))
         if side == "forward":
             terms = mass * np.exp(loss) * profile(epsilon - loss + outward * room)
         else:

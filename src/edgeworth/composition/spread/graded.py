@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOOR", "Graded", "Sums", "product"]
 
+_UNIT = 2.0**-53
 FLOOR = 1e-150  # the product of two such masses is still a double
+_MERGED, _MOST_MERGED = 6, 0.5  # points that are merged with another one, and what share of them at the most
 
 
 class Graded:
@@ -65,6 +67,10 @@ class Graded:
         """Masses on evenly spaced points of an octave, the first an even one, brought onto those of the next."""
         return _coarser(mass, self.steps[octave]) if self.doubles[octave] else mass
 
+    def without_last_gap(self, octave: int, mass: Array) -> Array:
+        """The same masses, or merged ones, of which bringing them onto the points of the next adds none to the last."""
+        return _last_merged(mass, self.steps[octave]) if self.doubles[octave] else mass
+
     def cells_of_next(self, octave: int, cells: Array) -> Array:
         """A number for each cell of an octave, the larger one of both for every cell of the next."""
         return np.maximum(cells[::2], cells[1::2]) if self.doubles[octave] else cells
@@ -94,7 +100,7 @@ def product(grid: Graded, one: Array, other: Array, *, with_tents: bool) -> Sums
         inside = 2 * half - (half if j else 0)
         sums = _added(a, b, j, 2 * half + inside + 1)
         mass[mine] += sums[:inside]
-        over = sums[inside:]
+        over = grid.without_last_gap(j, sums[inside:]) if with_tents else sums[inside:]
         if j + 1 == len(grid.halves):
             places = np.exp(grid.steps[j] * (2 * half + np.arange(over.size)))
             beyond = float(np.sum(over)), float(np.sum(over * places))
@@ -106,7 +112,19 @@ def product(grid: Graded, one: Array, other: Array, *, with_tents: bool) -> Sums
             if j + 1 < len(grid.halves):
                 carried = grid.cells_of_next(j, raised[inside:]) + grid.tents(j, over, 2 * half)
                 tents[grid.octaves[j + 1]] += carried
+    if with_tents and (top := _untouched_top(grid, mass, one, other)) > 0:
+        tents[top - 1] = 0.0
     return Sums(mass, tents, beyond)
+
+
+def _untouched_top(grid: Graded, mass: Array, one: Array, other: Array) -> int:
+    """The number of the last point of a product, if it is the sum of those of both factors and has no more mass; or 0.
+
+    Then the cell left of it was not raised: there E[(x - u)_+] is that of this mass alone, which the exact product has.
+    """
+    last, a, b = (int(np.nonzero(law)[0][-1]) if law.any() else 0 for law in (mass, one, other))
+    sums = grid.points[last] == grid.points[a] + grid.points[b]
+    return last if sums and mass[last] <= one[a] * other[b] * (1 + 4 * _UNIT) else 0
 
 
 class _Factor:
@@ -118,6 +136,7 @@ class _Factor:
         self.before, self.tents = [np.zeros(1)], [np.zeros(0)]
         for j, (row, half) in enumerate(zip(self.mass[:-1], grid.halves, strict=False)):
             whole = np.append(row, 0.0) if j == 0 else self.whole(j)
+            whole = grid.without_last_gap(j, whole) if with_tents else whole
             self.before.append(grid.onto_next(j, whole))
             if with_tents:
                 known = np.append(self.tents[-1], np.zeros(2 * half - self.tents[-1].size))
@@ -173,6 +192,28 @@ def _coarser(mass: Array, step: float) -> Array:
     kept[:-1] += mass[1::2] * (1 - right)
     kept[1:] += mass[1::2] * right
     return kept
+
+
+def _last_merged(mass: Array, step: float) -> Array:
+    """The last but one point, if it would be spread to the last, merged with some before it: at x of the next one.
+
+    >>> _last_merged(np.array([0.0, 0.0, 0.0, 0.0, 3.0, 6.0, 1.0, 1.0, 9.0]), math.log(2.0)).round(12).tolist()
+    [0.0, 0.0, 0.0, 0.0, 2.428571428571, 4.857142857143, 3.714285714286, 0.0, 9.0]
+    """
+    (held,) = np.nonzero(mass)
+    last = int(held[-1]) if held.size else 0
+    if last % 2 == 1 or last < _MERGED + 2 or mass[last - 1] == 0:
+        return mass
+    some = slice(last - 2 - _MERGED, last - 2)
+    short = -float(mass[some] @ np.expm1(-step * np.arange(_MERGED, 0, -1)))
+    share = float(mass[last - 1]) * math.expm1(step) / short if short > 0 else math.inf
+    if share > _MOST_MERGED:
+        return mass
+    merged = mass.copy()
+    merged[some] *= 1 - share
+    merged[last - 2] += mass[last - 1] + share * np.sum(mass[some])
+    merged[last - 1] = 0.0
+    return merged
 
 
 def _tents(mass: Array, step: float, first: int) -> Array:

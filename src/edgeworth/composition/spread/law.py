@@ -1,4 +1,4 @@
-"""The loss of some samples of Gaussian noise on graded points: a law above it in convex order, and one below.
+"""The loss of some samples on graded points: a law above it in convex order, and one below.
 
 Spreading to points raises a law. What it raises E[(x - u)_+] by, the tents, is at most a share kappa of what that
 exceeds E[x] - u and 0 by, so a mixture of the spread law and of a point at its mean lies below.
@@ -8,13 +8,11 @@ exceeds E[x] - u and 0 by, so a mixture of the spread law and of a point at its 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from edgeworth.composition.lattice.outside import TAIL_ERROR
-from edgeworth.composition.lattice.shares import gaussian_error, sampled_gaussian_shares
 from edgeworth.composition.spread.graded import FLOOR, Sums, product
 from edgeworth.errors import ComputationFailed
 
@@ -22,18 +20,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.spread.graded import Graded
-    from edgeworth.losses import GaussianLoss, SampledLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LeftOut", "Side", "SpreadLaw", "one_step", "power"]
+__all__ = ["LARGEST_LOG", "LeftOut", "Side", "SpreadLaw", "Step", "finished", "power", "shared"]
 
 #: a law above, one below for readings forward, E[(x - u)_+], or one for those backward, E[(u - x)_+]
 Side: TypeAlias = Literal["above", "forward", "backward"]
 
 _UNIT = 2.0**-53
 _LEAST_SHARE, _MOST_SHARE, _HALVINGS = 1e-9, 0.5, 10
+LARGEST_LOG = 350.0  # of a mass
 _MORE = 1.001  # for the rounding of tents and of what they are shares of
-_LARGEST_LOG = 350.0  # of a mass
 _TOO_FEW = "the points are too few for the loss of these samples"
 
 
@@ -60,7 +57,9 @@ class SpreadLaw:
     grid: Graded
     side: Side
     allowed: float
-    """The share of a reading that each spreading may leave out of a lower law."""
+    """The share of a reading that this spreading may leave out of a lower law: so much for each sample in it."""
+    least: float
+    """The least loss, from which the points are counted."""
     mass: Array
     left_out: LeftOut
     error: float
@@ -71,26 +70,25 @@ class SpreadLaw:
         grid = self.grid
         sums = product(grid, self.mass, other.mass, with_tents=self.side != "above")
         error = self.error + other.error + (2 * max(grid.halves) + 8 * len(grid.halves) + 32) * _UNIT
-        return _finished(grid, self.side, self.allowed, sums, self.left_out.joined(other.left_out), error)
+        left_out, allowed = self.left_out.joined(other.left_out), self.allowed + other.allowed
+        law = SpreadLaw(grid, self.side, allowed, self.least + other.least, sums.mass, left_out, error)
+        return finished(law, sums)
 
 
-def one_step(grid: Graded, loss: SampledLoss, base: GaussianLoss, side: Side, allowed: float) -> SpreadLaw:
-    """One sample: the loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2)."""
-    p, rest = loss.rate, 1 - loss.rate
-    edge = rest * np.expm1(grid.ends)
-    left, right = (np.exp(log) for log in sampled_gaussian_shares(edge, rest * grid.gaps, base.mu, p))
-    mass = left.copy()
+class Step(NamedTuple):
+    """One sample on points: its sums, the least loss, from which these are counted, and the error of its masses."""
+
+    sums: Sums
+    least: float
+    error: float
+
+
+def shared(grid: Graded, left: Array, right: Array, beyond: tuple[float, float]) -> Sums:
+    """The masses of the points from the shares of the cells, and what spreading inside these raised."""
+    mass, both = left.copy(), left + right
     mass[1:] += right[:-1]
-    both = left + right
     tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0) * grid.gaps
-    with np.errstate(divide="ignore"):
-        x = np.log(edge / p) / base.mu + base.mu / 2
-    _, null, _, alternative = (float(part[0]) for part in loss.distribution(math.log1p(-p) + grid.ends[-1:]))
-    last, most = float(right[-1]), 1 + TAIL_ERROR
-    beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative / rest * most
-    farthest = float(np.max(np.abs(x), where=np.isfinite(x), initial=1.0))
-    error = gaussian_error(np.array([farthest]), 1.0) + (8 * _LARGEST_LOG + 16 * (1 + farthest) / base.mu) * _UNIT
-    return _finished(grid, side, allowed, Sums(mass, tents, beyond), LeftOut(), error)
+    return Sums(mass, tents, beyond)
 
 
 def power(law: SpreadLaw, n: int) -> SpreadLaw:
@@ -106,18 +104,18 @@ def power(law: SpreadLaw, n: int) -> SpreadLaw:
     return found
 
 
-def _finished(grid: Graded, side: Side, allowed: float, sums: Sums, before: LeftOut, error: float) -> SpreadLaw:
+def finished(law: SpreadLaw, sums: Sums) -> SpreadLaw:
     """The law without its smallest masses; a lower one is weighted so that it is below what was spread."""
-    mass, left_out = sums.mass, before.joined(LeftOut(masses=sums.beyond))
-    if side != "above":
-        weight, found = _weights(grid, side, allowed, sums)
+    grid, mass, left_out = law.grid, sums.mass, law.left_out.joined(LeftOut(masses=sums.beyond))
+    if law.side != "above":
+        weight, found = _weights(grid, law.side, law.allowed, sums)
         left_out = left_out.joined(found).joined(LeftOut(masses=_masses(grid, mass * ((1 - found.kappa) - weight))))
         mass = mass * weight
     small = mass < FLOOR
     left_out = left_out.joined(LeftOut(masses=_masses(grid, np.where(small, mass, 0.0))))
     if max(left_out.kappa, left_out.share) > _MOST_SHARE:
         raise ComputationFailed(_TOO_FEW)
-    return SpreadLaw(grid, side, allowed, np.where(small, 0.0, mass), left_out, error)
+    return replace(law, mass=np.where(small, 0.0, mass), left_out=left_out)
 
 
 def _weights(grid: Graded, side: Side, allowed: float, sums: Sums) -> tuple[Array, LeftOut]:

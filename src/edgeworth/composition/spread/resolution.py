@@ -1,0 +1,126 @@
+"""How fine the points have to be, and how far they reach, for the losses of some samples."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from edgeworth.composition.spread.graded import Graded
+from edgeworth.losses import GaussianLoss, LaplaceLoss
+
+if TYPE_CHECKING:
+    from edgeworth.losses import SampledLoss
+
+__all__ = ["graded_for"]
+
+_LEFT = 6.0  # standard deviations on the left that are resolved
+_NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
+_IN_HEAP, _FAR_OUT = 8.0, 26.0  # standard deviations that are resolved, of all samples together and of one
+_ATOMS = 16.0  # upper ones of Laplace noise in a sum: 2^-16 of it, next to which coarser points would raise a lot
+_FARTHEST = 600.0  # a loss whose exponential is a double
+_BITS = 30  # of a step, so that its multiples are doubles
+
+
+def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Graded:
+    """From well below the heap of one sample to where next to nothing lies beyond.
+
+    A density e^(-x^2/2) changes by the factor e^(x dx) from a point to the next: |x| dx is `aim` or less, as far as
+    octaves allow. The multiples of the largest loss of Laplace noise, of the part that has most steps, are points.
+    """
+    low, high = min(_nearest(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
+    laplace = [(n, _farthest(loss)) for loss, n in samples if isinstance(loss.base, LaplaceLoss)]
+    n, period = max(laplace, default=(0, 1.5 * low))
+    before = max(math.ceil(math.log2(period / (1.5 * low))), 0)
+    low = period / 1.5 * 0.5**before  # its multiples by powers of two are in the middle of octaves
+    wanted = [_wanted(samples, low * 2.0**j, aim) for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    aligned = sum(low * 2.0**j < n * period for j in range(1, len(wanted)))  # octaves that have such multiples
+    half = 2 * math.ceil(0.5 * low / wanted[0])
+    even = 2 ** max(sum(_doubles(low / half, wanted)[:aligned]) - before + 1, 1)
+    half = even * math.ceil(half / even)
+    doubles = _doubles(low / half, wanted, (aligned, before + (half & -half).bit_length() - 2))
+    return Graded(_of_few_bits(low / half), half, doubles)
+
+
+def _doubles(step: float, wanted: list[float], most: tuple[int, int] = (0, 0)) -> list[bool]:
+    """Which octaves double the step: where that is fine enough, the first ones not more often than so many times."""
+    found: list[bool] = []
+    for octave, fine in enumerate(wanted[1:]):
+        found.append(2 * step <= fine and (octave >= most[0] or sum(found) < most[1]))
+        step *= 2 if found[-1] else 1
+    return found
+
+
+def _of_few_bits(step: float) -> float:
+    """The next number below with so few digits that the points are whole multiples of it without rounding."""
+    share, power = math.frexp(step)
+    return math.ldexp(math.floor(math.ldexp(share, _BITS)), power - _BITS)
+
+
+def _reach(samples: tuple[tuple[SampledLoss, int], ...]) -> float:
+    """Farther out than one sample of Gaussian noise beside a crowd, or all samples of Laplace noise together, go."""
+    normal = [_farthest(loss) + 4 * n * loss.rate for loss, n in samples if isinstance(loss.base, GaussianLoss)]
+    return max(normal, default=0.0) + 1.01 * math.fsum(
+        n * _farthest(loss) for loss, n in samples if isinstance(loss.base, LaplaceLoss)
+    )
+
+
+def _wanted(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: float) -> float:
+    """The largest step at a loss above the least one that resolves all samples which have mass there."""
+    steps = [math.inf]
+    for sample, n in samples:
+        if _nearest(sample) <= 2 * loss and loss <= 2 * (_farthest(sample) + n * _heap(sample)):
+            scale = _normal_scale if isinstance(sample.base, GaussianLoss) else _laplace_scale
+            steps.append(aim * scale(sample, n, loss))
+    return min(steps)
+
+
+def _normal_scale(sample: SampledLoss, n: int, loss: float) -> float:
+    """The step at which x changes by 1/max(|x|, 2): dl = mu (1 - e^-l) dx.
+
+    In the heap what n samples are raised by adds up, and farther out it is that of one which lies there.
+    """
+    assert isinstance(sample.base, GaussianLoss)
+    mu = sample.base.mu
+    x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
+    times, most = (math.sqrt(n), _IN_HEAP) if loss < 2 * n * _heap(sample) else (1.0, _FAR_OUT)
+    return mu * -math.expm1(-loss) / (times * min(max(-x[0], x[1], 2.0), most))
+
+
+def _laplace_scale(sample: SampledLoss, n: int, loss: float) -> float:
+    """An eighth of what the loss of one sample changes by with that of its base, or of the deviation of k.
+
+    dl = (r + 1 - e^-l) dy, r = p e^-theta, of which 0 < y < min(2 theta, 1) matters; k samples lie where l is k heaps.
+    """
+    assert isinstance(sample.base, LaplaceLoss)
+    theta, heap = sample.base.theta, _heap(sample)
+    least, held = sample.rate * math.exp(-theta), min(2 * theta, 1.0)
+    loss = min(loss, max(loss / _ATOMS, _farthest(sample)))
+    crowd = min(max(loss / heap, 1.0), n)
+    one, many = max(least, -math.expm1(-loss)), max(least, -math.expm1(-heap)) * math.sqrt(crowd)
+    return held * min(one, many) / _IN_HEAP
+
+
+def _heap(loss: SampledLoss) -> float:
+    """About the loss above the least one of an outcome that says nothing, -log(1 - p), or the mean of it."""
+    if isinstance(loss.base, LaplaceLoss):
+        return -math.log1p(loss.rate * math.expm1(-loss.base.theta))
+    return -math.log1p(-loss.rate)
+
+
+def _nearest(loss: SampledLoss) -> float:
+    """That of an outcome so far on the other side that what lies beyond is of no account."""
+    if isinstance(loss.base, LaplaceLoss):
+        return min(loss.rate * math.exp(-loss.base.theta), _farthest(loss))
+    assert isinstance(loss.base, GaussianLoss)
+    mu = loss.base.mu
+    return _heap(loss) * math.exp(-min(_LEFT * mu + mu * mu / 2, 60.0))
+
+
+def _farthest(loss: SampledLoss) -> float:
+    """That of an outcome that lies so far out under the alternative."""
+    if isinstance(loss.base, LaplaceLoss):
+        return loss.support[1] - loss.support[0]
+    assert isinstance(loss.base, GaussianLoss)
+    mu = loss.base.mu
+    steep = mu * (math.sqrt(2 * _NATS) + mu) - mu * mu / 2 + math.log(loss.rate) - math.log1p(-loss.rate)
+    return math.log1p(math.exp(steep)) if steep < 40 else steep
