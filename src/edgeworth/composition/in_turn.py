@@ -9,7 +9,7 @@ from edgeworth.composition import contour, fourier, lattice, mixture, moments, n
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
-from edgeworth.losses import GaussianLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,12 +119,21 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest, and a lattice for what is very wide after that.
 
-    No lattice holds both a heap of samples and a rest; but farther out than the rest reaches it may have more digits.
+    No lattice holds both a heap of samples of Gaussian noise and a rest; but farther out than the rest reaches it may
+    have more digits, and so it may for many samples of Laplace noise.
     """
-    wide = aim.wide if aim.wide < _WIDE else max(aim.wide, _WIDE_FOR_A_LATTICE)
+    fine = aim.wide < _WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
+    wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
     first = FewFirst(_on_points(total, aim), lattices, wide, MIXTURES)
-    return FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
+    return first if fine else FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
+
+
+def _has_dense_laplace_samples(total: TotalLoss) -> bool:
+    """Whether samples, some of Laplace noise, are so many that a lattice may hold them better than graded points do."""
+    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    dense = sum(n * loss.rate**2 for loss, n in samples) >= _DENSE
+    return dense and any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
 
 
 def mixture_first(total: TotalLoss, aim: Aim) -> Answers:

@@ -31,6 +31,7 @@ _LEAST_RATE, _LARGEST_RATE = 1e-12, 0.05
 _LEAST_APART, _MOST_APART = 0.01, 8.0
 _WORK = 1.2e10  # products of two masses if none were 0: about a second for the three laws
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
+_NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
 _ALLOWED = 1e-10  # relative, of a reading: what all spreadings together may leave out of it
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
@@ -52,7 +53,8 @@ def applies(total: TotalLoss) -> bool:
         _LEAST_APART <= _apart(loss) <= _MOST_APART and _least_rate(loss) <= loss.rate <= _LARGEST_RATE
         for loss, _ in samples
     )
-    return few and usual and kinks_of(rest) is not None and engine_of(rest) is not None
+    alike = few and usual and _have_points_in_common(samples)
+    return alike and kinks_of(rest) is not None and engine_of(rest) is not None
 
 
 @lru_cache(maxsize=4)
@@ -87,6 +89,13 @@ def _split(total: TotalLoss) -> tuple[tuple[tuple[SampledLoss, int], ...], Total
     samples = tuple((loss, n) for loss, n in parts if isinstance(loss, SampledLoss) and _apart(loss) > 0)
     rest = tuple((loss, n) for loss, n in parts if not (isinstance(loss, SampledLoss) and _apart(loss) > 0))
     return samples, TotalLoss(rest, is_finite=True)
+
+
+def _have_points_in_common(samples: tuple[tuple[SampledLoss, int], ...]) -> bool:
+    """Whether next to the largest loss of Laplace noise the heap of the samples of Gaussian noise is no mere point."""
+    heaps = [_apart(loss) * loss.rate * math.sqrt(n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
+    ranges = [loss.support[1] - loss.support[0] for loss, _ in samples if isinstance(loss.base, LaplaceLoss)]
+    return min(heaps, default=1.0) >= _NARROWEST_HEAP * max(ranges, default=0.0)
 
 
 def _least_rate(loss: SampledLoss) -> float:
@@ -124,13 +133,12 @@ def _products(samples: tuple[tuple[SampledLoss, int], ...]) -> int:
 
 def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
     """The finest points that the work allows."""
-    products = _products(samples)
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
     most = _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
 
     def affordable(aim: float) -> bool:
-        halves = graded_for(samples, aim).halves
-        return 8 * products * sum(half * half for half in halves) <= most and sum(halves) <= _MOST_POINTS
+        grid = graded_for(samples, aim)
+        return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= _MOST_POINTS
 
     coarse, fine = _COARSEST, _FINEST
     if not affordable(coarse):
@@ -139,3 +147,15 @@ def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
         middle = math.sqrt(coarse * fine)
         coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
     return graded_for(samples, coarse)
+
+
+def _work(grid: Graded, loss: SampledLoss, n: int) -> float:
+    """Products of two masses in all products of laws: m samples of Laplace noise reach m times as far as one.
+
+    The last one stands for that with the other samples.
+    """
+    sizes = [min(2**k, n) for k in range(1, n.bit_length())] + [n] * n.bit_count()
+    octaves = [(half * step, float(half * half)) for half, step in zip(grid.halves, grid.steps, strict=True)]
+    farthest = [size * (loss.support[1] - loss.support[0]) for size in sizes]
+    work = sum(pairs for far in farthest[:-1] for start, pairs in octaves if start <= far)
+    return 8 * (work + 2 * sum(pairs for _, pairs in octaves))

@@ -94,7 +94,8 @@ def _laplace_scale(sample: SampledLoss, n: int, loss: float) -> float:
     assert isinstance(sample.base, LaplaceLoss)
     theta, heap = sample.base.theta, _heap(sample)
     least, held = sample.rate * math.exp(-theta), min(2 * theta, 1.0)
-    loss = min(loss, max(loss / _ATOMS, _farthest(sample)))
+    farthest = _farthest(sample)
+    loss = farthest if farthest < loss < _ATOMS * farthest else loss
     crowd = min(max(loss / heap, 1.0), n)
     one, many = max(least, -math.expm1(-loss)), max(least, -math.expm1(-heap)) * math.sqrt(crowd)
     return held * min(one, many) / _IN_HEAP
