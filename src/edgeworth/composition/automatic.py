@@ -60,6 +60,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | few samples at small rates beside atoms                     | lattice     | on graded points, seven digits  |
     | one or two steps beside responses                           | lattice     | by formulas, nine digits, ms    |
+    | discrete noise on two lattices, the other of few values     | lattice     | by Fourier sums, nine digits    |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |
     | otherwise                                                   | recursion   | an enclosure for everything     |
     """
