@@ -51,7 +51,7 @@ _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
 _LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
-_MOST_NODES = 60_000  # in x
+_MOST_NODES, _MOST_FOR_MOMENTS = 60_000, 1 << 21  # in x
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -201,7 +201,7 @@ class SampledGaussian:
         if math.isfinite(self.cut):
             right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
         h = self._spacing(tilt[0])
-        x = even_nodes(h, (max(left, -60.0), right))
+        x = even_nodes(h, (max(left, -60.0), right), _MOST_FOR_MOMENTS)
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
 
     def _spacing(self, least: float) -> float:
@@ -217,9 +217,9 @@ class SampledGaussian:
         return min(max(wide, math.pi / math.sqrt(_NATS * (bend + steep * self.mu**2 / 7))), _LONGEST)
 
 
-def even_nodes(h: float, window: tuple[float, float]) -> Array:
+def even_nodes(h: float, window: tuple[float, float], most: int = _MOST_NODES) -> Array:
     """Multiples of h that cover the window."""
-    if (window[1] - window[0]) / h > _MOST_NODES:
+    if (window[1] - window[0]) / h > most:
         raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
     return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
 

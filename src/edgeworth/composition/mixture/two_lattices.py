@@ -29,10 +29,10 @@ class LatticeAndValues(NamedTuple):
 
 @lru_cache(maxsize=8)
 def lattice_and_values(total: TotalLoss) -> LatticeAndValues | None:
-    """The split of steps without noise that leaves the fewest values; None where there is none that leaves few.
+    """The split of steps without noise that leaves the fewest values; None where none leaves few, or all share one lattice.
 
     >>> import edgeworth as ew
-    >>> two = ew.DiscreteGaussian(2.0) ** 15 * ew.RandomizedResponse(0.3) ** 4
+    >>> two = ew.DiscreteGaussian(2.1) ** 15 * ew.RandomizedResponse(0.3) ** 4
     >>> lattice_and_values(TotalLoss.of(two)).values.place.round(9).tolist()
     [-1.2, -0.6, 0.0, 0.6, 1.2]
     """
@@ -45,6 +45,8 @@ def lattice_and_values(total: TotalLoss) -> LatticeAndValues | None:
         if lattice is None:
             continue
         others = TotalLoss(tuple(part for part in parts if part not in lattice.parts), is_finite=True)
+        if not others.parts:
+            return None
         values = atoms_of(others, _MOST_VALUES if found is None else found.values.place.size - 1)
         if values is not None:
             found = LatticeAndValues(lattice, values)
