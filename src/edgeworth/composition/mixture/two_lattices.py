@@ -29,7 +29,7 @@ class LatticeAndValues(NamedTuple):
 
 @lru_cache(maxsize=8)
 def lattice_and_values(total: TotalLoss) -> LatticeAndValues | None:
-    """The split of steps without noise that leaves the fewest values; None where none leaves few, or one lattice has all.
+    """The split of steps without noise that leaves the fewest values; None where none leaves few, or one has all.
 
     >>> import edgeworth as ew
     >>> two = ew.DiscreteGaussian(2.1) ** 15 * ew.RandomizedResponse(0.3) ** 4
