@@ -5,10 +5,13 @@ import math
 import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
+from hypothesis import given
+from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.by_profile import ByProfile, _greatest
+from edgeworth.composition.by_profile import ByProfile
+from edgeworth.composition.concave import greatest
 from edgeworth.composition.lattice.work import charge
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.errors import ComputationFailed
@@ -97,7 +100,7 @@ def test_between_two_lines_a_kink_is_found_where_they_cross():
     """log 3 is no middle of anything: its digits cannot be had by halving alone in so few rounds."""
     t = np.array([-0.1, 0.2, 0.9, 1.3, 2.0, 2.3])
     value = np.minimum(2 + 0.5 * (np.exp(t) - 3), 2 - 0.25 * (np.exp(t) - 3))
-    bound, place = _greatest(t, Ends(value, value))
+    bound, place = greatest(t, Ends(value, value))
     assert abs(place - math.log(3)) < 1e-10
     assert 2 <= bound < 2 + 1e-10
 
@@ -157,22 +160,47 @@ def test_no_concave_function_passes_the_bound_of_its_values(seed):
 
     width = 10 ** rng.uniform(-12, -2)
     error = rng.uniform(-1, 1, t.size) * width
-    bound, place = _greatest(t, Ends(g(u) + error - width, g(u) + error + width))
+    bound, place = greatest(t, Ends(g(u) + error - width, g(u) + error + width))
     assert bound >= np.max(g(fine)) - 1e-12
     assert bound == math.inf or t[0] <= place <= t[-1]
+
+
+@given(
+    lines=st.lists(st.tuples(st.floats(-5, 5), st.floats(-3, 3)), min_size=2, max_size=6),
+    places=st.lists(st.floats(-700, 700) | st.floats(-4, 4), min_size=4, max_size=12, unique=True),
+    doubt=st.sampled_from([0.0, 1e-9, 1e-2]),
+)
+def test_the_maximum_of_a_concave_function_is_enclosed(lines, places, doubt):
+    """The least of some lines in u = e^t, with one rising and one falling: its maximum is where two of them cross."""
+    lines = [*lines, (3.5, 2.0), (-3.5, 9.0)]
+    t = np.sort(np.array(places))
+    if np.diff(t).min() < 1e-6:
+        return
+    value = np.min([slope * np.exp(t) + start for slope, start in lines], axis=0)
+    crossings = [(b2 - b1) / (a1 - a2) for a1, b1 in lines for a2, b2 in lines if abs(a1 - a2) > 1e-9]
+    top = max(min(slope * u + start for slope, start in lines) for u in crossings if u > 0)
+    assert greatest(t, Ends(value - doubt, value + doubt))[0] >= top - 1e-9 * (1 + abs(top))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-290, 1e-308])
+def test_a_maximum_about_to_underflow_is_enclosed_without_a_warning(scale):
+    """The gaps between places are as small as the values: their ratios are taken, never a slope."""
+    t = math.log(scale) + np.linspace(-0.4, 0.6, 9)
+    value = np.exp(t) * (1 - 0.5 * (np.exp(t) / scale))
+    assert 0.5 * scale * (1 - 1e-9) <= greatest(t, Ends(value, value))[0] <= 0.51 * scale
 
 
 def test_three_places_around_a_smooth_maximum_prove_it_to_the_square_of_their_distance():
     for distance in (1e-2, 1e-4):
         t = distance * np.array([-1.5, -0.5, 0.5, 1.5])
         value = 1 - np.expm1(t) ** 2
-        assert 1 <= _greatest(t, Ends(value, value))[0] < 1 + 2 * distance**2
+        assert 1 <= greatest(t, Ends(value, value))[0] < 1 + 2 * distance**2
 
 
 def test_values_that_do_not_enclose_a_maximum_prove_nothing():
     t = np.array([-1.0, 0.0, 1.0])
     rising = Ends(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
-    assert _greatest(t, rising)[0] == math.inf
+    assert greatest(t, rising)[0] == math.inf
 
 
 def exact_tests(scale, sensitivity, times, mu, t):

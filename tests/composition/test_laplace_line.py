@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import moments, residues
-from edgeworth.composition.answered import Ends
 from edgeworth.composition.residues import laplace_line
-from edgeworth.composition.searched import highest
 from edgeworth.errors import Unsupported
 from edgeworth.losses import LaplaceLoss, TotalLoss, privacy_loss
 
@@ -132,22 +130,3 @@ def test_the_transform_of_atoms_is_within_its_bound():
         for k, frequency in enumerate(y.tolist()):
             waves = (w * mpmath.exp(1j * frequency * p) for w, p in zip(tilted, places, strict=True))
             assert abs(mpmath.fsum(waves) / mpmath.fsum(tilted) - mpmath.mpc(phi[k])) <= error[k]
-
-
-@given(
-    lines_=st.lists(st.tuples(st.floats(-5, 5), st.floats(-3, 3)), min_size=2, max_size=6),
-    places=st.lists(st.floats(-4, 4), min_size=4, max_size=12, unique=True),
-    doubt=st.sampled_from([0.0, 1e-9, 1e-2]),
-)
-def test_the_maximum_of_a_concave_function_is_enclosed(lines_, places, doubt):
-    """The least of some lines, with one rising and one falling: its maximum is where two of them cross."""
-    lines_ = [*lines_, (3.5, 2.0), (-3.5, 2.0)]
-    z = np.sort(np.array(places))
-    if np.diff(z).min() < 1e-6:
-        return
-    value = np.min([slope * z + start for slope, start in lines_], axis=0)
-    crossings = [(b2 - b1) / (a1 - a2) for a1, b1 in lines_ for a2, b2 in lines_ if abs(a1 - a2) > 1e-9]
-    top = max(min(slope * x + start for slope, start in lines_) for x in crossings)
-    at, lower, upper = highest(z, Ends(value - doubt, value + doubt))
-    assert lower == value[at] - doubt == (value - doubt).max()
-    assert upper >= top - 1e-9 * (1 + abs(top))

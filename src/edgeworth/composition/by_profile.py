@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, is_wide, narrow
+from edgeworth.composition.concave import greatest
 from edgeworth.composition.lattice.work import done
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
 _CLOSE = 0.05  # of two gaps: a place next to a known one, with which it would make a poor line
 _MOST_IDLE = 4  # rounds of a slow engine that narrow nothing
-_RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps that are up to e^600 long
 
 
 class ByProfile:
@@ -134,7 +134,7 @@ class _Search:
         """Take the ends at the places asked for; whether more are asked for, in the middle between the best ones."""
         order = np.argsort(t := np.concatenate([self._t, self.asked]), kind="stable")
         t, gains = t[order], Ends(*(np.concatenate(pair)[order] for pair in zip(self._gains, fresh, strict=True)))
-        top, place = _greatest(t, gains)
+        top, place = greatest(t, gains)
         before = self.upper - self.lower
         self.lower = max(self.lower, float(np.max(gains.lower)))
         self.upper = max(min(self.upper, top), self.lower)
@@ -175,29 +175,3 @@ def _between(t: Array, place: float, poor: Array) -> Array:
     if not t[0] < place < t[-1] or np.min(np.abs(known - place)) <= _CLOSE * (t[-1] - t[0]):
         return np.asarray(middles)
     return np.sort(np.append(middles, place))
-
-
-def _greatest(t: Array, gains: Ends) -> tuple[float, float]:
-    """At least the supremum of a concave function of u = e^t, from its ends at rising t, and where it may be.
-
-    Where the ends prove nothing that is inf, at no place.
-
-    Right of two places the function is below the line through them, and so it is left of two others: between
-    neighbours the lower of these two lines bounds it, and both together at any place where the one is taken for the
-    other. Left of the first place it rises if the second is surely higher; the last two likewise.
-    """
-    least, most = gains
-    if not (least[1] >= most[0] and least[-2] >= most[-1]):
-        return math.inf, math.nan
-    step = np.diff(t)
-    ratio = np.exp(step[:-1]) * np.expm1(step[1:]) / np.expm1(step[:-1])  # of a gap in u to the one before
-    more = 1 + _RATIO_ERROR
-    climb = np.append(0.0, np.maximum(most[1:-1] - least[:-2], 0.0) * ratio * more)  # of the line from the left
-    fall = np.append(np.maximum(most[1:-1] - least[2:], 0.0) / ratio * more, 0.0)  # and of that from the right
-    both = climb + fall
-    share = np.clip((most[1:] - most[:-1] + fall) / np.where(both > 0, both, 1.0), 0.0, 1.0)
-    share[0], share[-1] = 0.0, 1.0  # there is one line only
-    slack = 8 * _UNIT * (np.abs(most[1:]) + np.abs(most[:-1]) + both)
-    top = np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack
-    cell = int(np.argmax(top))
-    return float(top[cell]), float(t[cell] + np.log1p(share[cell] * np.expm1(step[cell])))

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
+from edgeworth.composition.concave import greatest
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.lattice.tilted_lattice import Kind
     from edgeworth.losses.law import Array
 
-__all__ = ["Places", "SearchedAnswers", "highest"]
+__all__ = ["Places", "SearchedAnswers"]
 
 _ROUNDING = 1e-15
 _MOST_STEPS, _MOST_WIDENINGS = 40, 12
@@ -194,9 +195,9 @@ class SearchedAnswers(PerhapsSymmetric):
         for _ in range(_ROUNDS):
             t = np.linspace(low, high, _GRID)
             ends = self._supporting(direction, way, alpha, t)
-            at, lower, upper = highest(np.exp(t), ends)
-            if lower > least:
-                best, least = float(t[at]), lower
+            at, upper = int(np.argmax(ends.lower)), greatest(t, ends)[0]
+            if ends.lower[at] > least:
+                best, least = float(t[at]), float(ends.lower[at])
             most = min(most, upper)
             enclosed = enclosed or math.isfinite(upper)
             if not enclosed and max(abs(low), abs(high)) < _LARGEST_EXPONENT / 4:
@@ -223,33 +224,3 @@ class SearchedAnswers(PerhapsSymmetric):
         alpha = max([1e-300, *self.touching("forward", 0.0)])
         beta = float(self.tradeoff("forward", np.array([alpha])).upper[0])
         return min(alpha, beta), max(alpha, beta)
-
-
-def highest(z: Array, ends: Ends) -> tuple[int, float, float]:
-    """Of a concave function with these ends at places z: which place is highest, and ends of its maximum.
-
-    Right of a place it is below the chord from the place before, prolonged; left of one below the chord from the next.
-    Beyond the first and the last place only that bounds it: where the chord does not fall outwards, nothing is known.
-
-    >>> z = np.linspace(0.0, 2.0, 9)
-    >>> place, lower, upper = highest(z, Ends(-((z - 1.1) ** 2), -((z - 1.1) ** 2)))
-    >>> place, bool(lower <= 0 <= upper), upper < 0.05
-    (4, True, True)
-    """
-    low, high = ends
-    at, gap = int(np.argmax(low)), np.diff(z)
-    rise = (high[1:] - low[:-1]) / gap  # above the slope of the chord left of each place, and of all right of it
-    fall = (high[:-1] - low[1:]) / gap
-    if not (high[0] <= low[1] and high[-1] <= low[-2]):
-        return at, float(low[at]), math.inf
-    first, last = high[:-1], high[1:]
-    up = np.concatenate([[math.inf], rise[:-1]])
-    down = np.concatenate([fall[1:], [math.inf]])
-    # the lines first + up x and last + down (gap - x) cross at the highest place that both allow
-    with np.errstate(invalid="ignore", over="ignore"):
-        alone = np.fmin(first + np.maximum(up, 0.0) * gap, last + np.maximum(down, 0.0) * gap)
-        steep = (up > 0) & (down > 0) & np.isfinite(up) & np.isfinite(down)
-        cross = (first * down + last * up + up * down * gap) / np.where(steep, up + down, 1.0)
-    top = np.maximum(np.where(steep, np.minimum(alone, cross), alone), np.maximum(first, last))
-    most = float(np.max(top))
-    return at, float(low[at]), most + 8 * _ROUNDING * abs(most)
