@@ -10,6 +10,7 @@ from flint import acb, arb, ctx
 
 import edgeworth as ew
 from edgeworth.composition.contour.integrals import Integrals
+from edgeworth.composition.contour.overlap_ceiling import OverlapCeiling
 from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.losses import TotalLoss
 
@@ -54,6 +55,33 @@ def test_gaussian_delta_and_epsilon_are_enclosed(mu, direction):
         read = account.delta(bracket.value)
         assert read.lower <= gaussian_delta(mu, bracket.value) <= read.upper
         assert read.upper <= read.lower * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mu", [4.0, 30.0, 300.0])
+@pytest.mark.parametrize("direction", ["forward", "backward", "both"])
+def test_gaussian_delta_near_one_is_enclosed(mu, direction):
+    """Also where e^eps and P[T > eps] are no doubles: 1 - delta is one integral."""
+    account = contour(ew.GaussianDP(mu / 2) ** 4, direction)
+    for away in (1.4, 1.6, 3.0, 6.0, 8.0, 40.0):
+        epsilon = max(mu * mu / 2 - away * mu, 1e-3)
+        read = account.delta(epsilon)
+        assert read.lower <= gaussian_delta(mu, epsilon) <= read.upper
+        assert read.upper - read.lower < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "direction", "epsilon"),
+    [
+        (ew.PoissonSampled(ew.Gaussian(8.433), 0.2) ** 19_383_890, "both", 2140.0),
+        (ew.PoissonSampled(ew.Gaussian(0.314), 0.701) ** 107_291_050, "forward", 329_387_112.0),
+        (ew.PoissonSampled(ew.Gaussian(0.388), 0.0887) ** 7945, "backward", 5.914),
+        (ew.Laplace(0.112) ** 8048, "both", 37_200.0),
+    ],
+)
+def test_a_delta_near_one_has_nine_digits_at_any_epsilon(mechanism, direction, epsilon):
+    read = ew.account(mechanism, direction=direction).delta(epsilon)
+    assert read.upper - read.lower <= 1e-9 * read.upper
+    assert read.lower > 0.99
 
 
 def test_the_trivial_end_is_rounded_down():
@@ -158,6 +186,23 @@ def test_noisy_sgd_encloses_the_40_digit_integral(sigma, rate, n, deltas):
         assert bracket.lower <= truth <= bracket.upper
         assert bracket.upper <= bracket.lower * (1 + 2e-8)
         assert abs(truth / mpmath.mpf(delta) - 1) < 1e-8
+
+
+@pytest.mark.parametrize(("sigma", "rate", "n"), [(3.0, 0.2, 20_000), (0.8, 0.05, 5000), (0.5, 0.1, 10**6)])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_one_less_delta_encloses_the_40_digit_integral(sigma, rate, n, direction):
+    """Between the poles the same integral is delta - 1, and e^t (delta' - 1) at eps' = -t."""
+    integrals = Integrals(Steps.of(TotalLoss.of(sgd(sigma, rate, n))))
+    ladder = integrals.ladder("inner" if direction == "forward" else "middle")
+    kind = "overlap" if direction == "forward" else "reverse overlap"
+    ladder.climb_to_the_end()
+    away = np.minimum(ladder.table[:, 0], 1 - ladder.table[:, 0]) * integrals.spread  # nearer to a pole it has aliases
+    for c, _, t, _ in ladder.table[away > 0.6][:6:2].tolist():
+        truth = -reference_delta(1 / sigma, rate, n, t, c) * (1 if direction == "forward" else mpmath.exp(-t))
+        ends = integrals(kind, np.array([t]))
+        assert ends.lower[0] <= truth <= ends.upper[0]
+        assert ends.upper[0] <= ends.lower[0] * (1 + 2e-8)
+        assert OverlapCeiling(integrals.moments, direction, n)(np.array([abs(t)]))[0] >= truth
 
 
 # --- against the other engines

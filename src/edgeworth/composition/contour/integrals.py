@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIAS_NATS", "STEP_SLACK", "Integrals", "Kind", "Rung"]
 
-#: which integral: the two profiles, and the four tails of the likelihood-ratio tests
-Kind: TypeAlias = Literal["delta", "reverse", "alpha", "acceptance", "beta", "power"]
+#: which integral: the two profiles, 1 less each of them, and the four tails of the likelihood-ratio tests
+Kind: TypeAlias = Literal["delta", "reverse", "overlap", "reverse overlap", "alpha", "acceptance", "beta", "power"]
 
 ALIAS_NATS = 36.0  # aliases are held below e^-36 = 2e-16 of the reading
 _SLACK = 1e-9  # of K from its own quadrature, relative, where only a bound is wanted; and of every step, absolute:
@@ -55,6 +55,8 @@ class Shape(NamedTuple):
 _SHAPES: dict[Kind, Shape] = {
     "delta": Shape((0.0, 1.0), 1.0, ("right",), 1.0),
     "reverse": Shape((0.0, 1.0), 0.0, ("left",), 1.0),  # at t = -eps'
+    "overlap": Shape((0.0, 1.0), 1.0, ("inner",), -1.0),
+    "reverse overlap": Shape((0.0, 1.0), 0.0, ("middle",), -1.0),  # at t = -eps', too
     "alpha": Shape((0.0,), 0.0, ("middle", "right"), 1.0),
     "acceptance": Shape((0.0,), 0.0, ("left",), -1.0),
     "power": Shape((1.0,), 1.0, ("right",), 1.0),
@@ -128,7 +130,7 @@ class Integrals:
         """
         shape = _SHAPES[kind]
         self._reach(kind, threshold)
-        outer: Side = "left" if "left" in shape.sides else "right"
+        outer: Side = next((side for side in shape.sides if side != "middle"), "middle")
         tables = [self.ladder(side).table for side in shape.sides]
         c, k = np.concatenate([self._nearer(outer), *tables])[:, :2].T
         slack = _SLACK * (1 + np.abs(k)) + STEP_SLACK * (sum(n for _, n in self.steps.others) + 1)
@@ -137,8 +139,7 @@ class Integrals:
     def _nearer(self, side: Side) -> Array:
         """Tilts between the pole and the first rung, and K there."""
         if side not in self._near:
-            pole = 0.0 if side == "left" else 1.0
-            table = self.ladder(side).table
+            pole, table = self.ladder(side).pole, self.ladder(side).table
             if not len(table):
                 raise ComputationFailed("no line is left: next to the pole the moments of this law are no doubles")
             c = pole + (table[0, 0] - pole) * _NEARER
@@ -149,7 +150,7 @@ class Integrals:
         """Climb as far as the thresholds ask."""
         for side in _SHAPES[kind].sides:
             ladder = self.ladder(side)
-            if side == "middle":
+            if side == "middle" and kind != "reverse overlap":
                 ladder.climb_to_the_end()
             else:
                 ladder.reach(float((ladder.outward * threshold).max()) * ladder.outward)
@@ -251,7 +252,7 @@ class Rung:
                 pole: min(0.0, log_mass + self._slack_at(log_mass))
                 for pole, log_mass in integrals.moments.log_mass.items()
             }
-        ways = {"left": (-1.0,), "middle": (-1.0, 1.0), "right": (1.0,)}[side]
+        ways = {-1.0 if c < _SHAPES[kind].pole else 1.0 for kind in self._kinds}
         self._beyond = {way: self._chernoff(integrals.moments, way) for way in ways}
         self._within: dict[float, Tilts] = {}
         self.roots: dict[Kind, Roots] = {}
@@ -335,7 +336,7 @@ class Rung:
         size = math.prod(abs(self.c - pole) for pole in shape.poles)
         log_value = self.k - self.c * self.centre - math.log(size * math.sqrt(self.variance)) - 2
         inward = (ALIAS_NATS + self._log_mass[shape.pole] - log_value - shape.pole * self.centre) / distance
-        outward = self._period_by(self._beyond[way], log_value)
+        outward = self._period_by(self._outward_tilts(shape), log_value)
         if math.isinf(outward):
             return max(inward, 60 * math.sqrt(self.variance))
         if inward > _FARTHER * outward:
@@ -355,7 +356,7 @@ class Rung:
         Each is e to the power of a linear function of t, or of the least of some.
         """
         if kind not in self._bounds:
-            self._bounds[kind] = self._bounds_of(_SHAPES[kind].pole)
+            self._bounds[kind] = self._bounds_of(_SHAPES[kind])
         constant, slope, inward, closer = self._bounds[kind]
         rows = slope * t
         rows += constant
@@ -366,10 +367,15 @@ class Rung:
             return front, ceiling, np.minimum(np.exp(np.minimum(closest, 700.0)), inward) + outward
         return front, ceiling, inward + outward
 
-    def _bounds_of(self, pole: float) -> Bounds:
+    def _outward_tilts(self, shape: Shape) -> Tilts:
+        """Tilts beyond this one; those of an overlap lie between the poles."""
+        tilts = self._beyond[math.copysign(1.0, self.c - shape.pole)]
+        return tilts.between(*shape.poles) if 0 < self.c < 1 < len(shape.poles) else tilts
+
+    def _bounds_of(self, shape: Shape) -> Bounds:
         """Aliases: inward ones by the mass, or by tilts between the pole and c; outward ones by tilts beyond c."""
         assert self.line is not None
-        tilts = self._beyond[math.copysign(1.0, self.c - pole)]
+        pole, tilts = shape.pole, self._outward_tilts(shape)
         inward = math.exp(self._log_mass[pole]) / math.expm1(min(abs(self.c - pole) * self.period, 700.0))
         if not tilts.c.size:  # nothing bounds the outward ones
             tilts, inward = Tilts(np.array([pole]), np.zeros(1)), math.inf

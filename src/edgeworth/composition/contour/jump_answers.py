@@ -89,6 +89,10 @@ class JumpAnswers(LineAnswers):
         """That of the bulk, and all runs that jump."""
         return super()._backward_ceiling(epsilon, fine=fine) + self._jumping[0]
 
+    def _overlap_ceiling(self, direction: Direction, epsilon: Array) -> Array:
+        """That of the bulk, and all runs that jump."""
+        return super()._overlap_ceiling(direction, epsilon) + self._jumping[direction == "forward"]
+
     def _solve(self, direction: Direction, delta: Array) -> Ends:
         """Both ends, verified; 0 where the profile at 0 is proved to be below the target already."""
         lower, upper = np.zeros(delta.size), np.zeros(delta.size)

@@ -1,7 +1,8 @@
 """The rungs: tilts at which lines are prepared, a standard deviation of the tilted law apart, from the poles outward.
 
-Three ladders: right of the pole at 1, left of the pole at 0, between the poles where there is room. Each is extended
-only as far as a reading asks, always by the same rule, so that one argument meets the same rung in every company.
+Four ladders: right of the pole at 1, left of the pole at 0, and two between the poles where there is room, one from the
+pole at 0 (the middle one) and one from the pole at 1 (the inner one). Each is extended only as far as a reading asks,
+always by the same rule, so that one argument meets the same rung in every company.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from edgeworth.composition.contour.log_moments import LogMoments
     from edgeworth.losses.law import Array
 
-__all__ = ["Ladder", "Side", "by_cubics"]
+__all__ = ["Ladder", "Side", "by_cubics", "has_room"]
 
-Side: TypeAlias = Literal["left", "middle", "right"]
+Side: TypeAlias = Literal["left", "middle", "inner", "right"]
 _Row: TypeAlias = tuple[float, float, float, float]
 
 _CLOSEST = 0.15  # of the first rung to its pole, in units of 1/std
@@ -45,15 +46,16 @@ class Ladder:
         self.side, self._moments = side, moments
         few = 0 < moments.steps < _FEW
         self._apart, self._farthest = (_FEW_APART, _FEW_FARTHEST) if few else (_APART, _FARTHEST)
-        self.outward = -1.0 if side == "left" else 1.0
+        self.outward = 1.0 if side in ("middle", "right") else -1.0
+        self.pole = 1.0 if side in ("inner", "right") else 0.0
+        self._between = side in ("middle", "inner")
         closest = _CLOSEST * moments.width
-        pole = 1.0 if side == "right" else 0.0
-        mean = moments.mean_under_q if side == "right" else moments.mean_under_p
-        self._start: _Row = (pole, moments.log_mass[pole], mean, moments.spread**2)
+        mean = moments.mean_under_q if self.pole else moments.mean_under_p
+        self._start: _Row = (self.pole, moments.log_mass[self.pole], mean, moments.spread**2)
         self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
         self._by_depth: tuple[Array, Array, Array] = (np.zeros(1), np.zeros(1), np.zeros(1))
-        self.ended = side == "middle" and moments.width > _ROOM
+        self.ended = self._between and not has_room(moments)
         if not self.ended:
             first, variance = self._start[0] + self.outward * closest, moments.spread**2
             self._extend([first, *self._ahead(first, variance, 0.0)], variance, 0.0)
@@ -73,7 +75,7 @@ class Ladder:
         before = self._rows[-2] if len(self._rows) > 1 else self._start
         growth = math.log(variance / before[3]) / abs(c - before[0]) if variance > before[3] > 0 else 0.0
         tilts = self._ahead(c, variance, growth)
-        deep = self.side != "middle" and (c - self._start[0]) * mean - k > _DEEPEST
+        deep = not self._between and (c - self._start[0]) * mean - k > _DEEPEST
         shrunk = variance * self._moments.width**2 < _SHRUNK
         self.ended = deep or shrunk or not tilts or len(self._rows) > _MOST_RUNGS
         if not self.ended:
@@ -83,8 +85,8 @@ class Ladder:
     def _ahead(self, c: float, variance: float, growth: float) -> list[float]:
         """The tilts that follow, some at a time, as if the logarithm of the variance went on to grow as it does."""
         least, greatest = self._moments.steepest
-        if self.side == "middle":
-            greatest = 1 - _CLOSEST * self._moments.width
+        if self._between:
+            least, greatest = _CLOSEST * self._moments.width, 1 - _CLOSEST * self._moments.width
         tilts: list[float] = []
         while len(tilts) < _AT_A_TIME:
             distance = c - 1 if self.side == "right" else -c if self.side == "left" else min(c, 1 - c)
@@ -200,6 +202,11 @@ class Ladder:
         rejected = max(0.5 * float(erfcx(far * spread)), 1e-300)
         gap = max(0.5 * float(erfcx(near * spread)) - rejected, 1e-300)
         return log_front + math.log(gap), rejected / gap
+
+
+def has_room(moments: LogMoments) -> bool:
+    """Whether lines fit between the poles."""
+    return moments.width <= _ROOM
 
 
 def _grown(variance: float, nats: float) -> float:

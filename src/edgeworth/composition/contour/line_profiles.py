@@ -15,6 +15,8 @@ import numpy as np
 from edgeworth.composition.answered import Ends, all_narrow, narrow
 from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
 from edgeworth.composition.contour.integrals import Integrals, Kind, Rung
+from edgeworth.composition.contour.ladder import has_room
+from edgeworth.composition.contour.overlap_ceiling import OverlapCeiling
 from edgeworth.composition.contour.sampled_gaussian import Steps
 
 if TYPE_CHECKING:
@@ -32,15 +34,17 @@ MOST_WIDENINGS = 60
 
 #: the integrals of the profile and of its mirror image, by direction
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
+#: and of 1 less the profile
+_OVERLAPS: dict[Direction, Kind] = {"forward": "overlap", "backward": "reverse overlap"}
 #: kinds that count outcomes under Q; the others count them under P
-UNDER_Q: tuple[Kind, ...] = ("delta", "power", "beta")
+UNDER_Q: tuple[Kind, ...] = ("delta", "overlap", "power", "beta")
 _MOST_MOVES = 5
 _POOR, _GOOD = 3e-10, 1e-12  # relative widths at which halving is tried, and at which it ends
 _LARGEST = 600.0  # of an exponent
 _MOST_HALVINGS = 40
 _MOST_EPSILON = 1e9
-_NEAR = 6.0  # standard deviations
-_UNDERFLOWN = 1e-290  # below, an upper end may have lost what e^eps makes large again
+_NEAR = 1.5  # standard deviations
+_NOTHING = 1e-14  # of 1 - delta: less is not worth a line
 _NONE: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
 
@@ -53,6 +57,7 @@ class LineProfiles:
     def _prepare(self, total: TotalLoss, steps: Steps) -> None:
         self.total, self.steps = total, steps
         self.integrals = Integrals(steps)
+        self._overlap: dict[Direction, OverlapCeiling] = {}
 
     @property
     def kept(self) -> int:
@@ -78,19 +83,16 @@ class LineProfiles:
 
     def _delta_by_lines(self, direction: Direction, epsilon: Array) -> Ends:
         kinds, sign = _PROFILES[direction], sign_of(direction)
-        direct = epsilon >= sign * self.integrals.middle
-        # Far left of the mean under the alternative the profile is 1 - little: the little is read.
-        mean = self.integrals.mean_under_q if direction == "forward" else -self.integrals.mean_under_p
-        near = direct & (epsilon >= mean - _NEAR * self.integrals.spread)
+        large = self._is_large(direction, epsilon)
+        mirrored = (epsilon < sign * self.integrals.middle) & ~large
+        near = ~(large | mirrored)
         if near.all():
             return self._read(kinds[0], sign * epsilon)
         lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
         if near.any():
             lower[near], upper[near] = self._read(kinds[0], sign * epsilon[near])
-        mirrored = ~direct & (epsilon < _LARGEST)
-        far = ~near & ~mirrored
-        if far.any():
-            lower[far], upper[far] = self._by_complement(direction, epsilon[far])
+        if large.any():
+            lower[large], upper[large] = self._by_overlap(direction, epsilon[large])
         if mirrored.any():
             # delta(eps) = 1 - e^eps + e^eps delta'(-eps): no cancellation while e^eps is small
             e = epsilon[mirrored]
@@ -100,24 +102,36 @@ class LineProfiles:
             upper[mirrored] = np.clip(base + growth * ends.upper + ROUNDING * (1 + growth), 0.0, 1.0)
         return Ends(lower, upper)
 
-    def _by_complement(self, direction: Direction, epsilon: Array) -> Ends:
-        """1 - delta = Q[T <= eps] + e^eps P[T > eps], or its mirror image.
+    def _is_large(self, direction: Direction, epsilon: Array) -> NDArray[np.bool_]:
+        """Where the profile is 1 - little, and the little is read: left of the mean under the alternative."""
+        middle = sign_of(direction) * self.integrals.middle
+        if not has_room(self.integrals.moments):
+            return np.asarray((epsilon < middle) & (epsilon > _LARGEST))
+        mean = self.integrals.mean_under_q if direction == "forward" else -self.integrals.mean_under_p
+        return np.asarray((epsilon > 0) & (epsilon < max(mean - _NEAR * self.integrals.spread, middle)))
 
-        A P[T > eps] that underflows is only known to be tiny: where e^eps makes much of it, delta itself is read, too,
-        and so it is where a line of its complement cannot be had.
-        """
-        kinds: tuple[Kind, Kind] = ("beta", "alpha") if direction == "forward" else ("alpha", "beta")
-        miss, rejected = (self._read(kind, sign_of(direction) * epsilon) for kind in kinds)
-        with np.errstate(divide="ignore"):
-            least = miss.lower + np.exp(np.minimum(epsilon + np.log(rejected.lower), 0.0))
-        most = miss.upper + np.exp(np.minimum(epsilon + np.log(np.maximum(rejected.upper, _UNDERFLOWN)), 0.0))
-        lower, upper = (np.clip(1 - part, 0.0, 1.0) for part in (most + 4 * ROUNDING, least - 4 * ROUNDING))
-        (open_,) = np.nonzero((epsilon > _LARGEST) | (upper - lower > _POOR))
-        if open_.size:
-            itself = self._read(_PROFILES[direction][0], sign_of(direction) * epsilon[open_])
-            narrow(ends := Ends(lower, upper), open_, Ends(itself.lower, np.minimum(itself.upper, 1.0)))
+    def _by_overlap(self, direction: Direction, epsilon: Array) -> Ends:
+        """1 - delta by its ceiling; where that is not small enough, by its own lines, or delta itself without any."""
+        most = self._overlap_ceiling(direction, epsilon) + 2 * ROUNDING
+        ends = Ends(np.maximum(1 - most, 0.0), np.ones(epsilon.size))
+        (open_,) = np.nonzero(most > _NOTHING)
+        if not open_.size:
             return ends
-        return Ends(lower, upper)
+        t = sign_of(direction) * epsilon[open_]
+        if has_room(self.integrals.moments):
+            little = self._read(_OVERLAPS[direction], t)
+            lower, upper = 1 - little.upper - ROUNDING, 1 - little.lower + ROUNDING
+        else:
+            lower, upper = self._read(_PROFILES[direction][0], t)
+        narrow(ends, open_, Ends(np.maximum(lower, 0.0), np.minimum(upper, 1.0)))
+        return ends
+
+    def _overlap_ceiling(self, direction: Direction, epsilon: Array) -> Array:
+        """An upper bound of 1 - delta; of runs that were dropped, it is at most their mass."""
+        if direction not in self._overlap:
+            steps = float(sum(n for _, n in self.steps.others))
+            self._overlap[direction] = OverlapCeiling(self.integrals.moments, direction, steps)
+        return self._overlap[direction](epsilon) + self.steps.dropped[direction == "forward"]
 
     @cached_property
     def _ceiling(self) -> BackwardCeiling:
