@@ -288,3 +288,18 @@ def test_disclosures_are_put_back():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert found.epsilon(0.01).upper < 100
+
+
+@pytest.mark.parametrize(("scale", "epsilon"), [(14.889, 0.661), (11.379, 0.8), (4.919, 2.21), (97.3, 0.1007)])
+def test_one_step_of_discrete_gaussian_noise_has_nine_digits_far_out(scale, epsilon):
+    """Every sum over its atoms is one of positive terms: all digits in 40 of them."""
+    with mpmath.workdps(40):
+        sigma, eps = mpmath.mpf(scale), mpmath.mpf(epsilon)
+        reach = int(30 * scale)
+        mass = {k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * sigma**2)) for k in range(-reach, reach + 1)}
+        first = int(mpmath.floor(eps * sigma**2 + 0.5)) + 1
+        tail = mpmath.fsum(mass[k - 1] - mpmath.exp(eps) * mass[k] for k in range(first, reach))
+        truth = tail / mpmath.fsum(mass.values())
+        read = ew.account(ew.DiscreteGaussian(scale), direction="forward").delta(epsilon)
+        assert read.lower <= truth <= read.upper
+        assert read.upper - read.lower <= 3e-10 * read.upper

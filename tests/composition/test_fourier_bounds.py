@@ -13,7 +13,7 @@ import edgeworth as ew
 from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.fourier.answers import first_point
 from edgeworth.composition.fourier.lattice_sum import _thinned, lattice_sum
-from edgeworth.composition.fourier.line import _first_negligible, _kernel, _pairs
+from edgeworth.composition.fourier.line import _centred, _first_negligible, _kernel, _pairs, _product
 from edgeworth.composition.fourier.tails import Tails
 from edgeworth.losses import TotalLoss, privacy_loss
 
@@ -117,11 +117,8 @@ def test_aliases_are_what_the_bound_says_and_no_more():
     line.size, line.count = 31, 16
     line.h = 2 * math.pi / (line.size * law.step)
     line.t = line.h * np.arange(line.count)
-    from edgeworth.composition.fourier.line import _product  # noqa: PLC0415 - as the line itself does it
-
-    line.log_phi, line.log_bound, line.relative = _product(
-        [tilt_nodes(*part, line.c) for part in law.parts], line.h, line.count, law.beyond
-    )
+    parts, _ = _centred([tilt_nodes(*part, line.c) for part in law.parts], law)
+    line.log_phi, line.log_bound, line.relative = _product(parts, line.h, line.count, law.beyond)
     line._terms.clear()
     value, error = line.values("delta", m)
     excess = value[0] - truth[1]

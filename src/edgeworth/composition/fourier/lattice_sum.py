@@ -62,7 +62,8 @@ class LatticeSum:
     sigmas: tuple[float, ...]
     """In steps of the lattice, the sigma of each part of which only every m-th atom is kept, m <= sigma/8; or 0."""
     step: float
-    origin: float
+    offsets: tuple[float, ...]
+    """A loss of each part, of which all others are whole numbers of its spacings away."""
     steepest: tuple[float, float]
     support: tuple[float, float]
     rounding: float
@@ -71,6 +72,11 @@ class LatticeSum:
     """The points themselves, where the doubles given make them rational numbers."""
     top: TopAtoms | None = None
     """The last atoms then, of T and of its mirror image."""
+
+    @cached_property
+    def origin(self) -> float:
+        """T_0."""
+        return math.fsum(n * offset for (_, n), offset in zip(self.parts, self.offsets, strict=True))
 
     @cached_property
     def steps(self) -> float:
@@ -86,7 +92,7 @@ class LatticeSum:
             self.beyond,
             self.sigmas,
             self.step,
-            -self.origin,
+            tuple(-offset for offset in self.offsets),
             (1 - self.steepest[1], 1 - self.steepest[0]),
             (-self.support[1], -self.support[0]),
             self.rounding,
@@ -153,7 +159,7 @@ def lattice_sum(total: TotalLoss) -> LatticeSum | None:
         tuple(0.0 if math.isfinite(loss.support[1]) else _BEYOND for loss, _ in kept),
         sigmas,
         step,
-        math.fsum(n * lattice.offset for lattice, n in zip(known, counts, strict=True)),
+        tuple(lattice.offset for lattice in known),
         total.steepest,
         total.support,
         math.fsum(n * most for most, n in zip(reach, counts, strict=True)) if uneven else 0.0,

@@ -13,6 +13,7 @@ and are not taken. Every bound is proved in docs/proofs/fourier.md.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +48,7 @@ _MOST_TERMS = 50_000
 _MOST_POINTS = 1e15  # of a period: its frequencies stay whole multiples of the first
 _LARGEST_EXPONENT = 600.0
 _LEAST = 5e-324
+_MOST_EXACT = 2.0**53  # whole numbers below are doubles
 
 
 class _Terms(NamedTuple):
@@ -67,7 +69,7 @@ class FourierLine:
         self.spread = math.sqrt(max(variance, (0.05 * law.step) ** 2))
         self._beyond = self._chernoff()
         self.size = self._period(pole, log_least)
-        parts = [tilt_nodes(nodes, n, c) for nodes, n in law.parts]
+        parts, self._centre = _centred([tilt_nodes(nodes, n, c) for nodes, n in law.parts], law)
         atoms = sum(part.loss.size for part in parts)
         self.count, log_left_out = self._terms_needed(parts, atoms)
         self.h = 2 * math.pi / (self.size * law.step)
@@ -141,12 +143,14 @@ class FourierLine:
         threshold = self.law.loss(m)
         exponent = (0.0 if kind == "alpha" else 1.0) * threshold - self.c * threshold
         terms = self._prepared(kind)
-        wave = np.exp(np.multiply.outer(threshold, -1j * self.t))
+        away = self.law.step * (m - self._centre)
+        wave = np.exp(np.multiply.outer(away, -1j * self.t))
         front = np.exp(np.minimum(self.k + exponent, _LARGEST_EXPONENT)) / self.size
         value = front * np.sum(wave * terms.term, axis=1).real
-        place = self.law.size_of(threshold)
-        scale = self.k_error + 8 * _UNIT * (abs(self.k) + (self.c + 1) * place)
-        error = front * (terms.fixed + terms.growing * place) * np.exp(np.minimum(scale, 1.0))
+        scale = self.k_error + 8 * _UNIT * (abs(self.k) + (self.c + 1) * self.law.size_of(threshold))
+        numbers = np.abs(m) + abs(self._centre)
+        size = np.abs(away) + np.where(numbers < _MOST_EXACT, 0.0, self.law.step * numbers)
+        error = front * (terms.fixed + terms.growing * size) * np.exp(np.minimum(scale, 1.0))
         error = (error + np.abs(value) * np.expm1(np.minimum(scale, 1.0))) * (1 + 1e-6)
         sane = (self.k + exponent < _LARGEST_EXPONENT) & (scale < 1.0)
         return value, np.where(sane, error, math.inf)
@@ -211,6 +215,19 @@ def _one_less_power(a: float, angle: Array) -> Complex:
     result.real = -math.expm1(-a) + 2 * math.exp(-a) * np.sin(angle / 2) ** 2
     result.imag = math.exp(-a) * np.sin(angle)
     return result
+
+
+def _centred(parts: list[TiltedPart], law: LatticeSum) -> tuple[list[TiltedPart], float]:
+    """The parts with their losses counted from the likeliest of each, and the number of the point of all of these.
+
+    So the angles t L are multiples of t g that are not larger than they must be, and so is that of a threshold.
+    """
+    centred, centre = [], 0
+    for part, stride, offset in zip(parts, law.strides, law.offsets, strict=True):
+        spacing, likeliest = stride * law.step, float(part.loss[np.argmax(part.weight)])
+        centred.append(replace(part, loss=spacing * np.round((part.loss - likeliest) / spacing)))
+        centre += part.count * stride * round((likeliest - offset) / spacing)
+    return centred, float(centre)
 
 
 def _product(parts: list[TiltedPart], h: float, count: int, beyond: tuple[float, ...]) -> tuple[Complex, Array, Array]:
