@@ -355,3 +355,13 @@ def test_the_certificate_has_its_numbers():
     assert certificate.certified
     assert certificate.method == "residues"
     assert all(0 <= size < 1e-12 for size in certificate.sources.values())
+
+
+@pytest.mark.parametrize(("scale", "n", "alpha"), [(6.047, 4661, 0.144), (60.0, 4800, 1e-7)])
+def test_tests_of_many_steps_are_asked_of_a_line_before_any_circle(scale, n, alpha):
+    """Their residues cancel: a reading of f took seconds, and had no digits."""
+    mechanism = ew.Laplace(scale) ** n
+    residues.prepared.cache_clear()
+    read = ew.account(mechanism, direction="forward").tradeoff(alpha)
+    assert read.upper - read.lower <= 1e-8 * read.upper
+    assert not residues.prepared(TotalLoss.of(mechanism)).forward._circles

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["Combined", "CurveAnswers"]
+__all__ = ["Combined", "CurveAnswers", "TestsOf"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which a slow engine is worth its time behind a quick one
@@ -74,6 +74,29 @@ class Combined:
         kept = Ends(ends.lower.copy(), ends.upper.copy())
         narrow(kept, wide, other)
         return kept
+
+
+class TestsOf:
+    """The tests of one engine, and all other answers of another."""
+
+    def __init__(self, tests: Answers, others: Answers) -> None:
+        self._tests, self._others = tests, others
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._others.delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._others.epsilon(direction, delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._tests.tradeoff(direction, alpha)
+
+    def bridge(self) -> tuple[float, float]:
+        """That of the others."""
+        return self._others.bridge()
 
 
 class CurveAnswers:

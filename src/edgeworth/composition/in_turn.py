@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from edgeworth.composition import contour, fourier, lattice, mixture, moments, noisy_lines, recursion, residues, spread
 from edgeworth.composition.by_profile import ByProfile
-from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss
 
@@ -154,9 +154,18 @@ def _samples_alone(total: TotalLoss) -> Answers:
 
 
 def by_residues(total: TotalLoss, aim: Aim) -> Answers:
-    """The residues, with f by their profile between runs of atoms, and behind them the line integral."""
-    made = ByProfile(residues.prepared(total), aim.wide)
-    return Combined(made, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS) if contour.applies(total) else made
+    """The residues, with f by their profile between runs of atoms, and behind them the line integral.
+
+    Where the terms of a residue cancel too much for the tests, it is the line that is asked for f first.
+    """
+    alone = ByProfile(residues.prepared(total), aim.wide)
+    if not contour.applies(total):
+        return alone
+    made = Combined(alone, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS)
+    if residues.answers_well(total):
+        return made
+    lines = ByProfile(contour.prepared(total), aim.wide)
+    return TestsOf(Combined(lines, lambda: made, aim.wide), made)
 
 
 def by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:

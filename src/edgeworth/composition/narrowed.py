@@ -43,7 +43,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | three samples beside others               | lines, lattice                                        |
     | lattice   | more than 50 different steps              | lattice, moments                                      |
     | lattice   | otherwise                                 | lattice, moments, recursion                           |
-    | residues  | always                                    | residues, lines, lattice                              |
+    | residues  | always                                    | residues (f of rare atoms: lines), lines, lattice     |
     | fourier   | always                                    | Fourier sums, moments, lattice, recursion             |
     | recursion | the laws are formulas                     | recursion, moments                                    |
 
