@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition import lattice, recursion
-from edgeworth.composition.lattice.enumerated import Enumeration, enumerable
+from edgeworth.composition import fourier, lattice, recursion
+from edgeworth.composition.lattice.enumerated import Enumeration, _without, enumerable
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.errors import Unsupported
-from edgeworth.losses import TotalLoss
+from edgeworth.losses import PairedValues, TotalLoss
 
 MIXES = {
     "responses": ew.RandomizedResponse(0.37) ** 6 * ew.RandomizedResponse(0.81) ** 3,
@@ -171,3 +171,32 @@ def test_epsilon_is_enclosed_beyond_what_is_left_out(delta):
             assert upper <= lower * (1 + 1e-9)
         else:
             assert upper > lower
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ew.RandomizedResponse(1.5) ** 300 * ew.RandomizedResponse(0.75) ** 234,
+        ew.PoissonSampled(ew.RandomizedResponse(2.0), rate=0.3) ** 600,
+        ew.DiscreteGaussian(0.7) ** 12,
+    ],
+)
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_masses_that_doubles_do_not_hold_are_lost_and_the_rest_is_as_fourier_sums_say(mechanism, direction):
+    total = TotalLoss.of(mechanism)
+    made, truth = EnumeratedAnswers(total), fourier.prepared(total)
+    assert 0 < made.lost < 1e-35
+    top = min(total.support[1], 300.0)
+    levels = np.array([1e-30, 1e-12, 1e-3, 0.4])
+    for kind, asked in (("delta", top * np.array([-0.4, 0.0, 0.3, 0.7])), ("epsilon", levels), ("tradeoff", levels)):
+        one, other = (getattr(answers, kind)(direction, asked) for answers in (made, truth))
+        assert np.all(one.lower <= other.upper * (1 + 1e-15))
+        assert np.all(one.upper >= other.lower * (1 - 1e-15))
+
+
+def test_a_list_of_which_nothing_is_left_is_refused():
+    law = PairedValues(np.array([-1.0, 1.0]), np.array([-0.3, -1.3]))
+    assert _without(law, np.array([False, False])) is law
+    assert _without(law, np.array([True, False])).lost == pytest.approx(np.exp(-0.3), rel=0.01)
+    with pytest.raises(Unsupported):
+        _without(law, np.array([True, True]))

@@ -5,7 +5,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import contour, fourier, lattice, mixture, moments, noisy_lines, recursion, residues, spread
+from edgeworth.composition import (
+    contour,
+    enclosed,
+    fourier,
+    lattice,
+    mixture,
+    moments,
+    noisy_lines,
+    recursion,
+    residues,
+    spread,
+)
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
@@ -26,6 +37,8 @@ __all__ = [
     "by_laplace_lines",
     "by_lines",
     "by_residues",
+    "enclosed_first",
+    "has_little_noise",
     "has_rare_jumps",
     "lines_and_moments",
     "mixture_first",
@@ -154,18 +167,24 @@ def _samples_alone(total: TotalLoss) -> Answers:
 
 
 def by_residues(total: TotalLoss, aim: Aim) -> Answers:
-    """The residues, with f by their profile between runs of atoms, and behind them the line integral.
+    """The residues, with f by their profile between runs of atoms; behind them the line integral, or other engines.
 
     Where the terms of a residue cancel too much for the tests, it is the line that is asked for f first.
     """
     alone = ByProfile(residues.prepared(total), aim.wide)
     if not contour.applies(total):
-        return alone
+        return _residues_without_lines(total, alone, aim)
     made = Combined(alone, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS)
     if residues.answers_well(total):
         return made
     lines = ByProfile(contour.prepared(total), aim.wide)
     return TestsOf(Combined(lines, lambda: made, aim.wide), made)
+
+
+def _residues_without_lines(total: TotalLoss, alone: Answers, aim: Aim) -> Answers:
+    if noisy_lines.applies(total):
+        return Combined(alone, lambda: by_lines(total, aim), aim.wide)
+    return Combined(alone, lambda: enclosed_first(total, aim), aim.wide) if enclosed.applies(total) else alone
 
 
 def by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
@@ -180,14 +199,40 @@ def by_laplace_lines(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def by_lines(total: TotalLoss, aim: Aim) -> Answers:
-    """Lines, and behind them the lattice where there are few enough different steps for it, or the moments."""
+    """Lines, and behind them atoms and points that enclose the noise, the lattice, or the moments."""
 
     def after() -> Answers:
-        if len(total.parts) > _FEW_PARTS:
-            return moments.prepared(total)
-        return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
+        return _on_points_of_noise(total, _behind_lines, aim) if enclosed.applies(total) else _behind_lines(total, aim)
 
     return Combined(noisy_lines.prepared(total, _FINER * aim.fine), after, aim.wide)
+
+
+def _behind_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice where there are few enough different steps for it, or the moments."""
+    if len(total.parts) > _FEW_PARTS:
+        return moments.prepared(total)
+    return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
+
+
+def has_little_noise(total: TotalLoss) -> bool:
+    """Whether few steps of Laplace noise, or samples of it, smooth so little that lines are no quick way."""
+    return enclosed.applies(total) and not noisy_lines.applies(enclosed.noise_of(total))
+
+
+def enclosed_first(total: TotalLoss, aim: Aim) -> Answers:
+    """Atoms and points that enclose the noise, and lines or the lattice for what they leave wide."""
+
+    def after(total: TotalLoss, aim: Aim) -> Answers:
+        if noisy_lines.applies(total):
+            lines = noisy_lines.prepared(total, _FINER * aim.fine)
+            return Combined(lines, lambda: _behind_lines(total, aim), aim.wide)
+        return rounded(total, aim)
+
+    return _on_points_of_noise(total, after, aim)
+
+
+def _on_points_of_noise(total: TotalLoss, after: Callable[[TotalLoss, Aim], Answers], aim: Aim) -> Answers:
+    return FewFirst(enclosed.prepared(total, aim.wide), lambda: after(total, aim), aim.wide, MIXTURES)
 
 
 def rounded(total: TotalLoss, aim: Aim) -> Answers:
@@ -203,11 +248,18 @@ def on_lattice_of_many(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:
-    """The lattice, which takes seconds, after the tilted moments; before them where it is exact."""
+    """The lattice, which takes seconds, after the tilted moments; before them, and before lines, where it is exact."""
     made = lattice.prepared(total, aim.fine)
     if made.exact:
-        return Combined(made, lambda: moments.prepared(total), aim.wide)
+        return Combined(made, lambda: _lines_or_moments(total, aim), aim.wide)
     return _after_moments(total, lambda: made, aim)
+
+
+def _lines_or_moments(total: TotalLoss, aim: Aim) -> Answers:
+    tilted = moments.prepared(total)
+    if not noisy_lines.applies(total):
+        return tilted
+    return Combined(noisy_lines.prepared(total, _FINER * aim.fine), lambda: tilted, aim.wide)
 
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:

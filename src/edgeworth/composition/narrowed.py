@@ -37,13 +37,14 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
-    | lattice   | many steps with atoms                     | lines with noise, lattice or moments                  |
+    | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
+    | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
     | lattice   | few samples beside atoms                  | graded points, mixtures, lattice, recursion           |
     | lattice   | three samples beside others               | lines, lattice                                        |
     | lattice   | more than 50 different steps              | lattice, moments                                      |
     | lattice   | otherwise                                 | lattice, moments, recursion                           |
-    | residues  | always                                    | residues (f of rare atoms: lines), lines, lattice     |
+    | residues  | always                                    | residues (f of rare atoms: lines), lists, lattice     |
     | fourier   | always                                    | Fourier sums, moments, lattice, recursion             |
     | recursion | the laws are formulas                     | recursion, moments                                    |
 
@@ -74,6 +75,11 @@ def _has_moments(total: TotalLoss) -> bool:
 def _has_laplace_lines(total: TotalLoss) -> bool:
     """Whether lines for Laplace noise come first: where lines with a little noise have no more digits."""
     return residues.lines_answer_well(total) or (residues.lines_apply(total) and not noisy_lines.applies(total))
+
+
+def _has_little_noise(total: TotalLoss) -> bool:
+    """Whether lists of atoms, the noise put on points, come first: of one step or two there may be formulas."""
+    return in_turn.has_little_noise(total) and not (mixture.has_formulas(total) and mixture.applies(total))
 
 
 def _has_lines(total: TotalLoss) -> bool:
@@ -139,6 +145,12 @@ _TABLE = [
     ),
     _Row(
         "lattice",
+        _has_little_noise,
+        in_turn.enclosed_first,
+        "little noise beside atoms: lists of all atoms come first, and {wide} are narrowed by the others",
+    ),
+    _Row(
+        "lattice",
         _has_lines,
         in_turn.by_lines,
         "many steps with atoms: line integrals come first, and {wide} are narrowed by the others",
@@ -167,7 +179,8 @@ _TABLE = [
         "residues",
         _always,
         in_turn.by_residues,
-        "f is narrowed by the profile, and readings left wider than 1e-9 by the line integral where it applies",
+        "f is narrowed by the profile, and readings left wider than 1e-9 by the line integral where it applies; "
+        "{wide} by other lines or lists of atoms elsewhere",
     ),
     _Row("fourier", _always, in_turn.by_fourier, "{wide} are narrowed by the lattice and the recursion"),
     _Row("recursion", _has_moments, in_turn.recursion_and_moments, "{wide} are narrowed by moments of tilted laws"),

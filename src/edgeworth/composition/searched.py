@@ -28,8 +28,10 @@ _ROUNDING = 1e-15
 _MOST_STEPS, _MOST_WIDENINGS = 40, 12
 _GRID, _ROUNDS = 9, 14  # places tried at a time in the search for a maximum: 4^-14 of the first interval is left
 _ENOUGH = 1e-11  # relative: a maximum that is known to this is searched no more
+_NO_GAIN, _MOST_IDLE = 0.99, 3  # of what is open, after a round that was of no use; and how many of these in a row
 _SMALL = 0.5  # an f below it is a difference of overlaps, and a delta above it 1 less an overlap
 _NARROW = 1e-8  # a delta that is known to this is asked for once
+_NARROW_TEST = 1e-7  # an f that is known to this is not sought in another way
 _LARGEST_EXPONENT = 700.0
 _STEP = 1e-3
 
@@ -166,8 +168,20 @@ class SearchedAnswers(PerhapsSymmetric):
         else:
             found = self._maximum(direction, "tail", alpha, low, high)
             if found[1] < _SMALL:
-                found = self._maximum(direction, "overlap", alpha, low, high)
+                found = self._of_overlaps(direction, alpha, low, high)
         return (found[0] if direction == "forward" else -found[0]), found[1], found[2]
+
+    def _of_overlaps(self, direction: Direction, alpha: float, low: float, high: float) -> tuple[float, float, float]:
+        """A small f, from overlap - u alpha; where that leaves it wide, also from u (1 - alpha - reverse).
+
+        The first is a difference from f + u alpha and the second one from u (1 - alpha), each known to some digits.
+        """
+        found = self._maximum(direction, "overlap", alpha, low, high)
+        if found[2] - found[1] <= _NARROW_TEST * found[2]:
+            return found
+        other = self._maximum(direction, "head", alpha, low, high)
+        best = found if found[2] - found[1] <= other[2] - other[1] else other
+        return best[0], max(found[1], other[1]), min(found[2], other[2])
 
     def _supporting(self, direction: Direction, way: str, alpha: float, t: Array) -> Ends:
         """Ends of 1 - delta - u alpha; as overlap - u alpha, or u (1 - alpha - reverse), where that has more digits."""
@@ -191,11 +205,12 @@ class SearchedAnswers(PerhapsSymmetric):
         """Where the line is highest, and ends of that: grids within grids, all of which enclose it."""
         room = 1e-3 * (high - low) + 1e-12 * (1 + abs(low) + abs(high))
         low, high = low - room, high + room
-        best, least, most, enclosed = 0.5 * (low + high), 0.0, 1 - alpha, False
+        best, least, most, enclosed, idle = 0.5 * (low + high), 0.0, 1 - alpha, False, 0
         for _ in range(_ROUNDS):
             t = np.linspace(low, high, _GRID)
             ends = self._supporting(direction, way, alpha, t)
             at, upper = int(np.argmax(ends.lower)), greatest(t, ends)[0]
+            gap = most - least
             if ends.lower[at] > least:
                 best, least = float(t[at]), float(ends.lower[at])
             most = min(most, upper)
@@ -203,7 +218,8 @@ class SearchedAnswers(PerhapsSymmetric):
             if not enclosed and max(abs(low), abs(high)) < _LARGEST_EXPONENT / 4:
                 low, high = 2 * low - high, 2 * high - low  # it is not certain that the maximum is here
                 continue
-            if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)):
+            idle = idle + 1 if most - least > _NO_GAIN * gap else 0
+            if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)) or idle == _MOST_IDLE:
                 break
             low, high = float(t[max(at - 1, 0)]), float(t[min(at + 1, _GRID - 1)])
         return best, max(least, 0.0), most

@@ -7,6 +7,7 @@ rounded at all. `docs/proofs/lattice.md` proves every bound.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ __all__ = ["FINE", "applies", "compose", "prepared"]
 _LARGEST_MU = 30.0
 _LEAST_RATE = 1e-9  # of a clipped record that is replaced: below, no lattice holds both its bulk and its far outcomes
 _MOST_STEPS = 10**10
+_MOST_LOST = 1e-45  # the mass of atoms that are not listed
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
 
@@ -52,7 +54,12 @@ def prepared(total: TotalLoss, fine: float = FINE) -> LatticeAnswers | Enumerate
 
     `fine` is the relative width that a reading aims at.
     """
-    return EnumeratedAnswers(total) if enumerable(total) else LatticeAnswers(total, fine)
+    if enumerable(total):
+        with suppress(Unsupported):
+            listed = EnumeratedAnswers(total)
+            if listed.lost <= _MOST_LOST:
+                return listed
+    return LatticeAnswers(total, fine)
 
 
 def compose(total: TotalLoss, *, degree: int = 2, fine: float = FINE) -> ComposedCurve:

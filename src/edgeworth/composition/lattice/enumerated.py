@@ -24,6 +24,7 @@ from edgeworth.losses import PairedValues
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeworth.composition.lattice.tilted_lattice import Kind
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
@@ -32,14 +33,14 @@ __all__ = ["Enumeration", "enumerable"]
 _UNIT = 2.0**-53
 _MOST_OUTER, _MOST_INNER = 2**17, 2**19
 _MOST_LATTICE = 2**13  # points of a sum that is convolved directly
-_DEEPEST = 680.0  # nats: masses and ratios that doubles hold
+_FARTHEST, _DEEPEST = 680.0, 680.0  # nats: ratios, and products of two masses, that doubles hold
 # Nats: of a law with more than two values, what is less likely than e^-cut is left out; the first cut at which the
 # atoms can be listed.
 _CUTS = (280.0, 240.0, 200.0, 160.0, 115.0)
 
 
-def enumerable(total: TotalLoss) -> bool:
-    """Whether all atoms can be listed, and doubles hold their masses.
+def enumerable(total: TotalLoss, beside: int = 1) -> bool:
+    """Whether all atoms can be listed, and doubles hold e^loss; `beside`: the values of another law beside them.
 
     >>> import edgeworth as ew
     >>> from edgeworth.losses import TotalLoss
@@ -48,21 +49,19 @@ def enumerable(total: TotalLoss) -> bool:
     >>> enumerable(TotalLoss.of(ew.Gaussian(1.0)))
     False
     """
-    return _cut(total) is not None
+    return _cut(total, beside) is not None
 
 
-def _cut(total: TotalLoss) -> float | None:
+def _cut(total: TotalLoss, beside: int) -> float | None:
     """The first of the cuts at which all atoms can be listed; None where there is none."""
     if not total.parts or not all(loss.is_atomic for loss, _ in total.parts):
         return None
-    return next((cut for cut in _CUTS if _fits(_split(total, cut), cut)), None)
+    return next((cut for cut in _CUTS if _fits(_split(total, cut), cut, beside)), None)
 
 
-def _fits(parts: list[tuple[PrivacyLoss, int]], cut: float) -> bool:
-    ends = [_atoms(loss, cut)[:2] for loss, _ in parts]
-    deepest = sum(n * float(np.max(np.abs(log_mass))) for (_, log_mass), (_, n) in zip(ends, parts, strict=True))
-    farthest = sum(n * float(np.max(np.abs(place))) for (place, _), (_, n) in zip(ends, parts, strict=True))
-    return max(deepest, farthest) < _DEEPEST and _groups([_count(loss, n, cut) for loss, n in parts]) is not None
+def _fits(parts: list[tuple[PrivacyLoss, int]], cut: float, beside: int) -> bool:
+    farthest = sum(n * float(np.max(np.abs(_atoms(loss, cut)[0]))) for loss, n in parts)
+    return farthest < _FARTHEST and _groups([*(_count(loss, n, cut) for loss, n in parts), beside]) is not None
 
 
 def _split(total: TotalLoss, cut: float) -> list[tuple[PrivacyLoss, int]]:
@@ -158,18 +157,21 @@ class Enumeration:
         self.lost = outer.lost + inner.lost
 
     @classmethod
-    def of(cls, total: TotalLoss) -> Enumeration:
-        """That of a total loss which is enumerable."""
-        cut = _cut(total)
-        steps = _split(total, cut or _CUTS[-1])
-        groups = None if cut is None else _groups([_count(loss, n, cut) for loss, n in steps])
-        if cut is None or groups is None:
+    def of(cls, total: TotalLoss, beside: PairedValues | None = None) -> Enumeration:
+        """That of a total loss which is enumerable, alone or with another law beside it."""
+        more = [] if beside is None else [beside]
+        cut = _cut(total, sum(law.place.size for law in more) or 1)
+        if cut is None:
             raise Unsupported("this composition has too many atoms to be listed")
+        steps = _split(total, cut)
+        groups = _groups([*(_count(loss, n, cut) for loss, n in steps), *(law.place.size for law in more)])
+        assert groups is not None
+        listed = [*(_power(loss, n, cut) for loss, n in steps), *more]
         laws = [PairedValues(np.zeros(1), np.zeros(1))] * 2
         for side, parts in enumerate(groups):
             for part in parts:
-                laws[side] = laws[side].times(_power(*steps[part], cut))
-        return cls(*laws)
+                laws[side] = laws[side].times(listed[part])
+        return cls(*_without_the_deepest(*laws))
 
     @cached_property
     def mirrored(self) -> Enumeration:
@@ -238,6 +240,18 @@ class Enumeration:
             np.sum(self._masses[1] * self._sums[2][k]) + math.exp(t) * np.sum(self._masses[0] * self._sums[0][k])
         )
 
+    def ends(self, kind: Kind, t: float) -> tuple[float, float]:
+        """Ends of E[(X - u)_+], E[(1 - X/u)_+] or E[min(X, u)] at u = e^t.
+
+        Places are certain up to the slack s, so e^-s delta'(t + s) <= delta(t) <= e^s delta'(t - s).
+        """
+        s, e = self.slack, self.error + 4 * self.slack
+        if kind == "delta":
+            return self.delta(t + s) * (1 - e), min(self.delta(t - s) * (1 + e) + self.lost, 1.0)
+        if kind == "reverse":
+            return self.shortfall(t - s) * (1 - e), self.shortfall(t + s) * (1 + e) + self.lost
+        return self.overlap(t - s) * (1 - e), self.overlap(t + s) * (1 + e) + self.lost * (1 + math.exp(t))
+
     def above(self, t: float) -> float:
         """P[T > t]."""
         k, _ = self._places(t)
@@ -247,6 +261,25 @@ class Enumeration:
         """P[T <= t]."""
         k, _ = self._places(t)
         return float(np.sum(self._masses[0] * self._sums[1][k]))
+
+
+def _without_the_deepest(outer: PairedValues, inner: PairedValues) -> tuple[PairedValues, PairedValues]:
+    """Both lists without the atoms whose masses, under P or Q, could leave the range of doubles in a product."""
+    depths = [-np.minimum(law.log_mass, law.log_mass + law.place) for law in (outer, inner)]
+    deepest = [float(np.max(depth)) for depth in depths]
+    first = min(deepest[0], max(_DEEPEST / 2, _DEEPEST - deepest[1]))
+    return _without(outer, depths[0] > first), _without(inner, depths[1] > _DEEPEST + 1 - first)
+
+
+def _without(law: PairedValues, dropped: NDArray[np.bool_]) -> PairedValues:
+    """Without some atoms, the larger of whose two masses are added to what is lost."""
+    if not dropped.any():
+        return law
+    if dropped.all():
+        raise Unsupported("these atoms have masses that no doubles hold")
+    masses = np.exp(np.maximum(law.log_mass, law.log_mass + law.place)[dropped])
+    lost = law.lost + 1.001 * float(np.sum(masses))
+    return PairedValues(law.place[~dropped], law.log_mass[~dropped], slack=law.slack, error=law.error, lost=lost)
 
 
 def _from(values: Array) -> Array:

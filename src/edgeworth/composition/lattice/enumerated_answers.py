@@ -44,12 +44,17 @@ class EnumeratedAnswers(BothWays):
     def __init__(self, total: TotalLoss) -> None:
         self._forward = Enumeration.of(total)
 
+    @property
+    def lost(self) -> float:
+        """At least the mass of the atoms that are not listed."""
+        return self._forward.lost
+
     def _law(self, direction: Direction) -> Enumeration:
         return self._forward if direction == "forward" else self._forward.mirrored
 
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""
-        ends = [_delta(self._law(direction), t) for t in epsilon.tolist()]
+        ends = [self._law(direction).ends("delta", t) for t in epsilon.tolist()]
         return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
 
     def root(self, direction: Direction, delta: float) -> tuple[float, float]:
@@ -58,18 +63,18 @@ class EnumeratedAnswers(BothWays):
         top = law.greatest + 2 * law.slack
         if delta == 0:
             return max(0.0, law.greatest - 2 * law.slack), max(top, 0.0) if law.lost == 0 else math.inf
-        at_zero = _delta(law, 0.0)
+        at_zero = law.ends("delta", 0.0)
         if at_zero[1] <= delta or (top <= 0 and law.lost == 0):
             return 0.0, 0.0
-        upper = math.inf if delta <= law.lost else _least(lambda t: _delta(law, t)[1] - delta, 0.0, max(top, 0.0))
+        upper = math.inf if delta <= law.lost else _least(lambda t: law.ends("delta", t)[1] - delta, 0.0, max(top, 0.0))
         if at_zero[0] <= delta:
             return 0.0, upper
-        lower = _least(lambda t: _delta(law, t)[0] - delta, 0.0, top)
-        return _back(lambda t: _delta(law, t)[0] >= delta, lower), upper
+        lower = _least(lambda t: law.ends("delta", t)[0] - delta, 0.0, top)
+        return _back(lambda t: law.ends("delta", t)[0] >= delta, lower), upper
 
     def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
         """By delta itself."""
-        return _delta(self._law(direction), epsilon)[1] <= delta
+        return self._law(direction).ends("delta", epsilon)[1] <= delta
 
     def miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
         """The threshold of a test, and ends of f, in one direction."""
@@ -85,7 +90,7 @@ class EnumeratedAnswers(BothWays):
 
     def overlap(self, t: Array) -> Array:
         """At most E[min(X, e^t)]."""
-        return np.array([_overlap(self._forward, x)[0] for x in t.tolist()])
+        return np.array([self._forward.ends("overlap", x)[0] for x in t.tolist()])
 
     def touching(self, direction: Direction, t: float) -> list[float]:
         """P[T >= t] and P[T > t], or those of -T under Q."""
@@ -99,22 +104,6 @@ class EnumeratedAnswers(BothWays):
         return min(alpha, beta), max(alpha, beta)
 
 
-def _delta(law: Enumeration, t: float) -> tuple[float, float]:
-    """Places are certain up to the slack s, so e^-s delta'(t + s) <= delta(t) <= e^s delta'(t - s)."""
-    s, e = law.slack, law.error + 4 * law.slack
-    return law.delta(t + s) * (1 - e), min(law.delta(t - s) * (1 + e) + law.lost, 1.0)
-
-
-def _overlap(law: Enumeration, t: float) -> tuple[float, float]:
-    s, e = law.slack, law.error + 4 * law.slack
-    return law.overlap(t - s) * (1 - e), law.overlap(t + s) * (1 + e) + law.lost * (1 + math.exp(t))
-
-
-def _shortfall(law: Enumeration, t: float) -> tuple[float, float]:
-    s, e = law.slack, law.error
-    return law.shortfall(t - s) * (1 - e), law.shortfall(t + s) * (1 + e) + law.lost
-
-
 def _above(law: Enumeration, t: float) -> tuple[float, float]:
     """Ends of P[T > t], which jumps at atoms."""
     low, high = law.above(t + law.slack), law.above(t - law.slack)
@@ -125,7 +114,7 @@ def _tail(law: Enumeration, alpha: float) -> _Curve:
     """1 - (delta + u alpha), where f is not small."""
 
     def ends(t: float) -> tuple[float, float]:
-        low, high = _delta(law, t)
+        low, high = law.ends("delta", t)
         price = math.exp(t) * alpha
         return 1 - (high + price) * (1 + 4 * _ROUNDING) - _ROUNDING, 1 - (low + price) * (1 - 4 * _ROUNDING) + _ROUNDING
 
@@ -136,7 +125,7 @@ def _middle(law: Enumeration, alpha: float) -> _Curve:
     """The overlap less u alpha, where f is small."""
 
     def ends(t: float) -> tuple[float, float]:
-        low, high = _overlap(law, t)
+        low, high = law.ends("overlap", t)
         price = math.exp(t) * alpha
         return low - price * (1 + 4 * _ROUNDING), high - price * (1 - 4 * _ROUNDING)
 
@@ -147,7 +136,7 @@ def _head(law: Enumeration, alpha: float) -> _Curve:
     """Of u (1 - alpha - reverse), where 1 - alpha is small."""
 
     def ends(t: float) -> tuple[float, float]:
-        low, high = _shortfall(law, t)
+        low, high = law.ends("reverse", t)
         growth = math.exp(t)
         rest = (1 - alpha) * (1 - _ROUNDING) - high, (1 - alpha) * (1 + _ROUNDING) - low
         return growth * rest[0] - 4 * _ROUNDING * growth * abs(rest[0]), growth * rest[1] * (1 + 4 * _ROUNDING)

@@ -107,7 +107,9 @@ def _tilted(cells: Cells, tilt: float, log_scale: float) -> _Tilted:
 def _exponent_error(cells: Cells, tilt: float, log_scale: float) -> float:
     """Of e^(log p + c k h - log_scale) with the logarithms rounded, where the result is at least e^-745."""
     largest = abs(tilt) * cells.h * cells.log_atoms.size + abs(log_scale)
-    return 2.0**-53 * (8 * largest + 4000.0)
+    logs = (cells.log_left, cells.log_right, cells.log_atoms)
+    deepest = -min(float(np.min(log, initial=0.0, where=log > -np.inf)) for log in logs)
+    return 2.0**-53 * (8 * largest + min(64 + 8 * deepest, 4000.0))
 
 
 def raised(cells: Cells, tilt: float) -> PointLaw:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["NoisyLines", "applies", "prepared"]
 
 _FINE, _ROUGH = 3e-8, 1e-3  # the relative width aimed at
+_TESTS = 0.1  # of it, for the overlap: a small f is a difference from it
 _MOST_STEPS = 10**10
-_FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 28.0  # of |phi| at most frequencies; beyond those of a quadrature
+_FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 18.0  # of |phi| at most frequencies; beyond those of a quadrature
 _ALIAS_NATS = 26.0  # aliases are held below e^-26 of the reading
 _FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound of the aliases looks, in 1/std
@@ -142,7 +143,7 @@ class NoisyLines(SearchedAnswers):
 
     def _line(self, kind: Kind, number: int, *, mirrored: bool) -> NoisyLine:
         key = kind, mirrored, number
-        if self._rough is not None and (known := self._rough.narrow_line(key, self._fine)) is not None:
+        if self._rough is not None and (known := self._rough.narrow_line(key, self._aim(kind))) is not None:
             return known
         if key not in self._lines:
             made = self._prepared(kind, number, mirrored=mirrored)
@@ -150,6 +151,10 @@ class NoisyLines(SearchedAnswers):
                 del self._lines[next(iter(self._lines))]
             self._lines[key] = made
         return self._lines[key]
+
+    def _aim(self, kind: Kind) -> float:
+        """The relative width that a line aims at."""
+        return self._fine * (_TESTS if kind == "overlap" else 1.0)
 
     def narrow_line(self, key: tuple[Kind, bool, int], width: float) -> NoisyLine | None:
         """A line that was made already and happens to be narrower than it was asked to be."""
@@ -167,7 +172,7 @@ class NoisyLines(SearchedAnswers):
         outward = np.min((k_right + (1 - right) * mean - depth) / (right - c))
         inward = np.min((k_left + left * after - depth) / (left + c - 1))
         period = max(float(outward), float(inward), spread)
-        goal = LineGoal(kind, mean, after, log_least, self._fine, _MOST_WORK)
+        goal = LineGoal(kind, mean, after, log_least, self._aim(kind), _MOST_WORK)
         frequency = self._frequency(c, FEWEST_NODES * 2 * math.pi / period, mirrored=mirrored, log_least=log_least)
         steps = [step_waves(loss, n, c, frequency, mirrored=mirrored) for loss, n in self._parts]
         return NoisyLine(goal, steps, c, period, Beyond(right, k_right, left, k_left))
