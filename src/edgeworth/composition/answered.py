@@ -33,6 +33,7 @@ __all__ = [
     "Answers",
     "Direction",
     "Ends",
+    "Forwarding",
     "Remembered",
     "all_narrow",
     "answered",
@@ -116,11 +117,34 @@ class Answers(Protocol):
         """Upper ends of the two errors of the test at threshold 0, in order."""
 
 
-class Remembered:
-    """Answers that keep the last question of each kind: the lower end, the value and the upper end ask the same."""
+class Forwarding:
+    """Answers that are another's, but for the readings that a subclass changes."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._answers.delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._answers.epsilon(direction, delta)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._answers.tradeoff(direction, alpha)
+
+    def bridge(self) -> tuple[float, float]:
+        """Upper ends of the two errors of the test at threshold 0, in order."""
+        return self._answers.bridge()
+
+
+class Remembered(Forwarding):
+    """Answers that keep the last question of each kind: the lower end, the value and the upper end ask the same."""
+
+    def __init__(self, answers: Answers) -> None:
+        super().__init__(answers)
         self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
@@ -144,10 +168,6 @@ class Remembered:
             afresh = self._answers.tradeoff(direction, alpha[~near])
             beside.lower[~near], beside.upper[~near] = afresh
         return beside
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the answers."""
-        return self._answers.bridge()
 
     def _remembered(
         self, what: str, direction: Direction, argument: Array, ask: Callable[[Direction, Array], Ends]

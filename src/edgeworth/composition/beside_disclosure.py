@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends
+from edgeworth.composition.answered import Direction, Ends, Forwarding
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers
@@ -19,11 +19,12 @@ _NOTHING = 1e-17  # of the disclosed mass: b + (1 - b) delta is b, to the last b
 _FEW_READINGS = 16  # at a time, which are asked of the quick engine first
 
 
-class BesideDisclosure:
+class BesideDisclosure(Forwarding):
     """Answers for the finite losses of a total: a delta that is nothing beside its disclosed mass is a quick one's."""
 
     def __init__(self, answers: Answers, quick: Answers, total: TotalLoss) -> None:
-        self._answers, self._quick = answers, quick
+        super().__init__(answers)
+        self._quick = quick
         self._disclosed: dict[Direction, float] = {
             "forward": total.alternative_only,
             "backward": total.null_only,
@@ -39,15 +40,3 @@ class BesideDisclosure:
         if counts.size:
             lower[counts], upper[counts] = self._answers.delta(direction, epsilon[counts])
         return Ends(lower, upper)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._answers.epsilon(direction, delta)
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return self._answers.tradeoff(direction, alpha)
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the answers."""
-        return self._answers.bridge()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.concave import greatest
 from edgeworth.composition.lattice.work import done
 
@@ -39,26 +39,15 @@ _CLOSE = 0.05  # of two gaps: a place next to a known one, with which it would m
 _MOST_IDLE = 4  # rounds of a slow engine that narrow nothing
 
 
-class ByProfile:
+class ByProfile(Forwarding):
     """The answers of an engine, with those of f that it leaves wide narrowed by its own profile.
 
     The readings of a quick engine are searched together, those of a slow one alone, if they are few.
     """
 
     def __init__(self, answers: Answers, wide: float, *, slow: bool = False, tests_last: bool = False) -> None:
-        self._answers, self._wide, self._slow, self._tests_last = answers, wide, slow, tests_last
-
-    def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """That of the engine."""
-        return self._answers.delta(direction, epsilon)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """That of the engine."""
-        return self._answers.epsilon(direction, delta)
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the engine."""
-        return self._answers.bridge()
+        super().__init__(answers)
+        self._wide, self._slow, self._tests_last = wide, slow, tests_last
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""

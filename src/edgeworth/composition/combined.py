@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import GIVES_UP, Direction, Ends, all_narrow, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, all_narrow, is_wide, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,27 +76,16 @@ class Combined:
         return kept
 
 
-class TestsOf:
+class TestsOf(Forwarding):
     """The tests of one engine, and all other answers of another."""
 
     def __init__(self, tests: Answers, others: Answers) -> None:
-        self._tests, self._others = tests, others
-
-    def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps."""
-        return self._others.delta(direction, epsilon)
-
-    def epsilon(self, direction: Direction, delta: Array) -> Ends:
-        """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._others.epsilon(direction, delta)
+        super().__init__(others)
+        self._tests = tests
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         return self._tests.tradeoff(direction, alpha)
-
-    def bridge(self) -> tuple[float, float]:
-        """That of the others."""
-        return self._others.bridge()
 
 
 class CurveAnswers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.answered import GIVES_UP, Ends, is_wide, narrow
+from edgeworth.composition.answered import GIVES_UP, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.combined import Combined
 
 if TYPE_CHECKING:
@@ -73,11 +73,12 @@ class FewFirst(Combined):
         return self._second.bridge()
 
 
-class FarOut:
+class FarOut(Forwarding):
     """Answers of which those of delta and epsilon that are wide far out are narrowed by another engine."""
 
     def __init__(self, answers: Answers, other: Callable[[], Answers], wide: float, far: float) -> None:
-        self._answers, self._other, self._wide, self._far = answers, other, wide, far
+        super().__init__(answers)
+        self._other, self._wide, self._far = other, wide, far
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
@@ -88,14 +89,6 @@ class FarOut:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         ends = self._answers.epsilon(direction, delta)
         return self._narrowed(ends, ends.lower, lambda some: self._other().epsilon(direction, delta[some]))
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Those that are given."""
-        return self._answers.tradeoff(direction, alpha)
-
-    def bridge(self) -> tuple[float, float]:
-        """That which is given."""
-        return self._answers.bridge()
 
     def _narrowed(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (epsilon > self._far))
