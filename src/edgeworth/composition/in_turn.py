@@ -56,6 +56,7 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
 _RARE = 0.03  # n p, below which jumps are rare
+_LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
 
 
@@ -112,7 +113,12 @@ def _has_little_noise(total: TotalLoss) -> bool:
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
-    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixture.applies(total) else first
+    mixed = mixture.applies(total) and max(_rates(total)) <= _LARGEST_MIXED
+    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+
+
+def _rates(total: TotalLoss) -> list[float]:
+    return [loss.rate for loss, _ in total.parts if isinstance(loss, SampledLoss)]
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:

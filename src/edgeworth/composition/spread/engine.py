@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
 
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
-_LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.3, 0.05
+_LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
+_DENSE = 1e-3  # n p^2, from which on lines have all digits of many samples
 _LEAST_APART, _MOST_APART = 0.01, 8.0
 _WORK = 1.2e10  # products of two masses if none were 0: about a second for the three laws
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
@@ -48,7 +49,8 @@ def applies(total: TotalLoss) -> bool:
     samples, rest = _split(total)
     if not samples or not rest.parts or rest.support == (0.0, 0.0) or not total.is_exact:
         return False
-    most = _MOST_CENTRED if _are_centred(samples) else _MOST_SAMPLES
+    sparse = _are_centred(samples) and sum(n * loss.rate**2 for loss, n in samples) < _DENSE
+    most = _MOST_CENTRED if sparse else _MOST_SAMPLES
     few = sum(n for _, n in samples) <= most and len(samples) <= _MOST_PARTS
     usual = all(
         _LEAST_APART <= _apart(loss) <= _MOST_APART and low <= loss.rate <= high
