@@ -67,8 +67,9 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
-_DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which short jumps have few
-_RARE, _SHORT = 0.03, 0.5  # n p and mu, below which their jumps are rare, or short
+_DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
+_RARE = 0.03  # n p, below which jumps are rare
+_LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
 
 
@@ -108,13 +109,12 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def has_rare_jumps(total: TotalLoss) -> bool:
-    """Whether jumps of samples beside a rest are so rare, or so short, that lines have few digits."""
+    """Whether jumps of samples beside a rest are so rare that lines have few digits, or take long."""
     if len(total.parts) == 1:
         return False
     samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
     jumps, dense = sum(n * loss.rate for loss, n in samples), sum(n * loss.rate**2 for loss, n in samples)
-    short = all(isinstance(loss.base, GaussianLoss) and loss.base.mu < _SHORT for loss, _ in samples)
-    return dense < _DENSE and (jumps < _RARE or (short and dense < _SPARSE)) and spread.applies(total)
+    return (dense < _SPARSE or (dense < _DENSE and jumps < _RARE)) and spread.applies(total)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -125,8 +125,13 @@ def _has_little_noise(total: TotalLoss) -> bool:
 
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
-    first = ByProfile(spread.prepared(total), aim.wide)
-    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixture.applies(total) else first
+    first = ByProfile(spread.prepared(total), aim.wide, slow=True)
+    mixed = mixture.applies(total) and max(_rates(total)) <= _LARGEST_MIXED
+    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+
+
+def _rates(total: TotalLoss) -> list[float]:
+    return [loss.rate for loss, _ in total.parts if isinstance(loss, SampledLoss)]
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:

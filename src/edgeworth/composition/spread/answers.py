@@ -32,7 +32,8 @@ __all__ = ["SpreadAnswers"]
 _UNIT = 2.0**-53
 _MORE = 1.001  # for the rounding of small sums
 _MINE: dict[Way, int] = {"forward": 1, "backward": 0}  # which of the masses left out a reading has
-_PLACES = 128  # in an octave, at which the rest is asked for anew near each reading
+_PLACES = 64  # in an octave, at which the rest is asked for anew near each reading
+_CLOSE = 1e-6  # from one of them to the next at the least: what is between is known to that squared
 
 
 class SpreadAnswers(ProfileAlone):
@@ -49,18 +50,17 @@ class SpreadAnswers(ProfileAlone):
         sign = -1 if side == "forward" else 1
         table = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
         upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1)
-        upper += _MORE * above.left_out.masses[_MINE[side]]
+        upper += _MORE * above.left_out[_MINE[side]]
         lower = max(self._lower(side, epsilon, table), -math.expm1(min(epsilon, 0.0)))
         return lower, min(upper * (1 + 8 * _UNIT), 1.0)
 
     def _lower(self, side: Way, epsilon: float, table: Known) -> float:
-        """From the law below; that of the rest alone, by Jensen's inequality, where there is none."""
+        """From the law below, and that of the rest alone, by Jensen's inequality."""
         below, alone = self._law(side), float(self._rest.ends(side, np.array([epsilon])).lower[0])
         if below is None:
             return alone
         lower = self._mean(below, side, epsilon, lambda t: known(table, t).lower, 1)
-        lower += below.left_out.kappa * max(alone - 2 * _MORE * below.left_out.masses[_MINE[side]], 0.0)
-        return lower * (1 - _MORE * below.left_out.share) * (1 - 8 * _UNIT)
+        return max(lower * (1 - 8 * _UNIT), alone)
 
     def _mean(
         self, law: SpreadLaw, side: Side, epsilon: float, profile: Callable[[Array], Array], outward: int
@@ -71,7 +71,7 @@ class SpreadAnswers(ProfileAlone):
         """
         (held,) = np.nonzero(law.mass)
         loss, mass = law.least + law.grid.points[held], law.mass[held]
-        room = 8 * _UNIT * (abs(epsilon) + 8 * abs(law.least) + np.abs(loss))
+        room = 8 * _UNIT * (abs(epsilon) + 8 * (abs(law.least) + abs(law.grid.points[0])) + np.abs(loss))
         if side == "forward":
             terms = mass * np.exp(loss) * profile(epsilon - loss + outward * room)
         else:
@@ -80,8 +80,9 @@ class SpreadAnswers(ProfileAlone):
 
 
 def _thinned(law: SpreadLaw) -> Array:
-    """Some points of every octave that has mass."""
+    """Some points of every octave that has mass, none of them very close to the next."""
     grid, some = law.grid, np.zeros(law.mass.size, dtype=bool)
-    for octave, half in zip(grid.octaves, grid.halves, strict=True):
-        some[octave.start : octave.stop : max(half // _PLACES, 1)] = True
+    for j, (half, step) in enumerate(zip(grid.halves, grid.steps, strict=True)):
+        for _, row in grid.rows(j):
+            some[row.start : row.stop : max(half // _PLACES, min(int(_CLOSE / step), half - 1), 1)] = True
     return np.asarray(grid.points[some & (law.mass > 0)])

@@ -14,7 +14,7 @@ from edgeworth.composition import closed_form
 from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.law import power
-from edgeworth.composition.spread.resolution import graded_for
+from edgeworth.composition.spread.resolution import centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
 from edgeworth.composition.spread.steps import one_step
 from edgeworth.errors import ComputationFailed, Unsupported
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
 
-_MOST_SAMPLES, _MOST_PARTS = 2_000, 3
-_LEAST_RATE, _LARGEST_RATE = 1e-12, 0.05
+_MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
+_LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
+_DENSE = 1e-3  # n p^2, from which on lines have all digits of many samples
 _LEAST_APART, _MOST_APART = 0.01, 8.0
 _WORK = 1.2e10  # products of two masses if none were 0: about a second for the three laws
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
 _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
-_ALLOWED = 1e-10  # relative, of a reading: what all spreadings together may leave out of it
+_CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
 
@@ -48,10 +49,13 @@ def applies(total: TotalLoss) -> bool:
     samples, rest = _split(total)
     if not samples or not rest.parts or rest.support == (0.0, 0.0) or not total.is_exact:
         return False
-    few = sum(n for _, n in samples) <= _MOST_SAMPLES and len(samples) <= _MOST_PARTS
+    sparse = _are_centred(samples) and sum(n * loss.rate**2 for loss, n in samples) < _DENSE
+    most = _MOST_CENTRED if sparse else _MOST_SAMPLES
+    few = sum(n for _, n in samples) <= most and len(samples) <= _MOST_PARTS
     usual = all(
-        _LEAST_APART <= _apart(loss) <= _MOST_APART and _least_rate(loss) <= loss.rate <= _LARGEST_RATE
+        _LEAST_APART <= _apart(loss) <= _MOST_APART and low <= loss.rate <= high
         for loss, _ in samples
+        for low, high in [_rates(loss)]
     )
     alike = few and usual and _have_points_in_common(samples)
     return alike and kinks_of(rest) is not None and engine_of(rest) is not None
@@ -98,9 +102,9 @@ def _have_points_in_common(samples: tuple[tuple[SampledLoss, int], ...]) -> bool
     return min(heaps, default=1.0) >= _NARROWEST_HEAP * max(ranges, default=0.0)
 
 
-def _least_rate(loss: SampledLoss) -> float:
-    """Below which the places of the atoms of Laplace noise have too few digits."""
-    return _LEAST_RATE if isinstance(loss.base, LaplaceLoss) else 0.0
+def _rates(loss: SampledLoss) -> tuple[float, float]:
+    """Between which its law has points; below that the places of the atoms of Laplace noise have too few digits."""
+    return (_LEAST_RATE, _LARGEST_LAPLACE_RATE) if isinstance(loss.base, LaplaceLoss) else (0.0, _LARGEST_RATE)
 
 
 def _apart(loss: SampledLoss) -> float:
@@ -113,11 +117,11 @@ def _apart(loss: SampledLoss) -> float:
 @lru_cache(maxsize=6)
 def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
-    grid, allowed = _grid(samples), _ALLOWED / (sum(n for _, n in samples) * _products(samples))
+    grid = _grid(samples)
     found: SpreadLaw | None = None
     try:
         for loss, n in samples:
-            law = power(one_step(grid, loss, n, side, allowed), n)
+            law = power(one_step(grid, loss, n, side), n)
             found = law if found is None else found.times(law)
     except ComputationFailed:
         if side == "above":
@@ -126,18 +130,15 @@ def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw 
     return found
 
 
-def _products(samples: tuple[tuple[SampledLoss, int], ...]) -> int:
-    """How many laws are made, at the most."""
-    return sum(math.frexp(n)[1] + n.bit_count() for _, n in samples)
-
-
 def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
     """The finest points that the work allows."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
     most = _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
 
+    points = centred_for if _are_centred(samples) else graded_for
+
     def affordable(aim: float) -> bool:
-        grid = graded_for(samples, aim)
+        grid = points(samples, aim)
         return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= _MOST_POINTS
 
     coarse, fine = _COARSEST, _FINEST
@@ -146,7 +147,13 @@ def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)
         coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
-    return graded_for(samples, coarse)
+    return points(samples, coarse)
+
+
+def _are_centred(samples: tuple[tuple[SampledLoss, int], ...]) -> bool:
+    """Whether the points are on both sides of the heap: some samples of Gaussian noise that is not small."""
+    many = sum(n for _, n in samples) >= _CENTRED
+    return many and all(isinstance(loss.base, GaussianLoss) and loss.base.mu <= _CENTRED_MU for loss, _ in samples)
 
 
 def _work(grid: Graded, loss: SampledLoss, n: int) -> float:
@@ -158,4 +165,5 @@ def _work(grid: Graded, loss: SampledLoss, n: int) -> float:
     octaves = [(half * step, float(half * half)) for half, step in zip(grid.halves, grid.steps, strict=True)]
     farthest = [size * (loss.support[1] - loss.support[0]) for size in sizes]
     work = sum(pairs for far in farthest[:-1] for start, pairs in octaves if start <= far)
-    return 8 * (work + 2 * sum(pairs for _, pairs in octaves))
+    sides = 1.3 if grid.below else 1.0  # most of what is below 0 has no mass
+    return 8 * sides * (work + 2 * sum(pairs for _, pairs in octaves))

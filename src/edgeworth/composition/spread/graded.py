@@ -1,8 +1,8 @@
-"""Points for a law with a narrow heap and a far tail: evenly spaced in octaves, so that sums of points are points.
+"""Points for a law with a narrow heap and far tails: evenly spaced in octaves, so that sums of points are points.
 
-Octave j holds the losses i h_j with a_j <= i < 2 a_j, the first one those with 0 <= i < 2 a_0. From an octave to the
-next the step h_j doubles, or it stays and a_j doubles. A sum of two losses that comes to lie between the points of its
-octave is spread to both neighbours with its mean of x = e^loss.
+Octave j holds the losses i h_j with a_j <= i < 2 a_j, the first one those with 0 <= i < 2 a_0; the first few octaves
+hold the same below 0, too. From an octave to the next the step h_j doubles, or it stays and a_j doubles. A sum of two
+losses that comes to lie between the points of its octave is spread to both neighbours with its mean of x = e^loss.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.errors import ComputationFailed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from edgeworth.losses.law import Array
 
@@ -29,24 +33,33 @@ _MERGED, _MOST_MERGED = 6, 0.5  # points that are merged with another one, and w
 class Graded:
     """The points: the first step, how many there are in half of the first octave, and which octaves double the step.
 
+    So many octaves as `below` says have points below 0, too.
+
     >>> Graded(0.5, 2, [True, False]).ends.tolist()
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    >>> Graded(0.5, 2, [True], below=1).points.tolist()
+    [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
     """
 
-    def __init__(self, step: float, half: int, doubles: Sequence[bool]) -> None:
-        self.steps, self.halves = [step], [half]
+    def __init__(self, step: float, half: int, doubles: Sequence[bool], below: int = 0) -> None:
+        self.steps, self.halves, self.below = [step], [half], below
         self.doubles = [*doubles, True]
         for double in doubles:
             self.steps.append(self.steps[-1] * (2 if double else 1))
             self.halves.append(self.halves[-1] * (1 if double else 2))
         starts = np.cumsum([0, 2 * half, *self.halves[1:]]).tolist()
-        self.octaves = [slice(*ends) for ends in pairwise(starts)]
+        zero = starts[below] - 1 if below else 0
+        self.octaves = [slice(zero + left, zero + right) for left, right in pairwise(starts)]
+        self.mirrored = [slice(zero + 1 - right, zero + 1 - left) for left, right in pairwise(starts[: below + 1])]
+        if below:
+            self.mirrored[0] = slice(self.mirrored[0].start, zero)  # without 0 itself
 
     @cached_property
     def points(self) -> Array:
         """All points in order."""
         numbers = [np.arange(0 if j == 0 else half, 2 * half) for j, half in enumerate(self.halves)]
-        return np.concatenate([step * number for step, number in zip(self.steps, numbers, strict=True)])
+        above = np.concatenate([step * number for step, number in zip(self.steps, numbers, strict=True)])
+        return np.concatenate([-above[self.octaves[0].start : 0 : -1], above])
 
     @cached_property
     def x(self) -> Array:
@@ -62,6 +75,17 @@ class Graded:
     def gaps(self) -> Array:
         """The lengths in x of the cells, one right of each point."""
         return np.asarray(self.x * np.expm1(np.diff(self.ends)))
+
+    @cached_property
+    def inside(self) -> list[NDArray[np.intp]]:
+        """For each octave which of all points, or the end, are those on its lattice up to its end."""
+        numbers = [np.arange(1 - 2 * half if j < self.below else 0, 2 * half + 1) for j, half in enumerate(self.halves)]
+        return [np.searchsorted(self.points, step * some) for step, some in zip(self.steps, numbers, strict=True)]
+
+    def rows(self, octave: int) -> list[tuple[int, slice]]:
+        """The points of an octave above and below 0: the number of the first on its lattice, and which they are."""
+        found = [(self.halves[octave] if octave else 0, self.octaves[octave])]
+        return [*found, (1 - 2 * self.halves[octave], self.mirrored[octave])] if octave < self.below else found
 
     def onto_next(self, octave: int, mass: Array) -> Array:
         """Masses on evenly spaced points of an octave, the first an even one, brought onto those of the next."""
@@ -95,26 +119,66 @@ def product(grid: Graded, one: Array, other: Array, *, with_tents: bool) -> Sums
     """The law of the sum of two independent losses: every pair is added on the points of the later octave of both."""
     a = _Factor(grid, one, with_tents=with_tents)
     b = a if other is one else _Factor(grid, other, with_tents=with_tents)
-    mass, tents, beyond = np.zeros(one.size), np.zeros(one.size), (0.0, 0.0)
-    for j, (half, mine) in enumerate(zip(grid.halves, grid.octaves, strict=True)):
-        inside = 2 * half - (half if j else 0)
-        sums = _added(a, b, j, 2 * half + inside + 1)
-        mass[mine] += sums[:inside]
-        over = grid.without_last_gap(j, sums[inside:]) if with_tents else sums[inside:]
+    made = _Made(grid, with_tents=with_tents)
+    for j in range(len(grid.halves)):
+        made.add(j, _added(a, b, j), _raised(a, b, j) if with_tents else None)
+    if with_tents and (top := _untouched_top(grid, made.mass, one, other)) > 0:
+        made.tents[top - 1] = 0.0
+    return Sums(made.mass, made.tents, made.beyond)
+
+
+class _Run(NamedTuple):
+    """Values at neighbouring points of a lattice, or in neighbouring cells, and the number of the first one."""
+
+    first: int
+    values: Array
+
+
+class _Made:
+    """Where the sums of an octave go: those inside of its end stay where they are, the others go to the next one."""
+
+    def __init__(self, grid: Graded, *, with_tents: bool) -> None:
+        self.grid, self._with_tents = grid, with_tents
+        self.mass, self.tents, self.beyond = np.zeros(grid.points.size), np.zeros(grid.points.size), (0.0, 0.0)
+
+    def add(self, j: int, sums: _Run, raised: _Run | None) -> None:
+        """The sums of octave j, of twice its numbers, and how much they rose in its cells."""
+        grid, half = self.grid, self.grid.halves[j]
+        end, least = 2 * half - sums.first, (1 - 2 * half if j < grid.below else 0) - sums.first
+        place = grid.inside[j]
+        self.mass[place[:-1]] += sums.values[least:end]
+        over = grid.without_last_gap(j, sums.values[end:]) if self._with_tents else sums.values[end:]
         if j + 1 == len(grid.halves):
             places = np.exp(grid.steps[j] * (2 * half + np.arange(over.size)))
-            beyond = float(np.sum(over)), float(np.sum(over * places))
+            self.beyond = float(np.sum(over)), float(np.sum(over * places))
         else:
-            mass[grid.octaves[j + 1]] += grid.onto_next(j, over)[:-1]
-        if with_tents:
-            raised = _raised(a, b, j, 2 * half + inside)
-            tents[mine] += raised[:inside]
+            self.mass[grid.octaves[j + 1]] += grid.onto_next(j, over)[:-1]
+        if raised is not None:
+            self.tents[place[0] : place[-1]] += np.repeat(raised.values[least:end], np.diff(place))
             if j + 1 < len(grid.halves):
-                carried = grid.cells_of_next(j, raised[inside:]) + grid.tents(j, over, 2 * half)
-                tents[grid.octaves[j + 1]] += carried
-    if with_tents and (top := _untouched_top(grid, mass, one, other)) > 0:
-        tents[top - 1] = 0.0
-    return Sums(mass, tents, beyond)
+                self.tents[grid.octaves[j + 1]] += self._carried(j, raised.values[end:], over, 2 * half)
+        if j < grid.below:
+            self._add_below(j, sums.values[:least], raised)
+
+    def _add_below(self, j: int, under: Array, raised: _Run | None) -> None:
+        """The sums that are not above the end of the octave below 0; nothing may lie below the last one."""
+        grid = self.grid
+        if j + 1 == grid.below:
+            if under.any():
+                raise ComputationFailed("the points end above the least loss of these samples")
+            return
+        row = grid.mirrored[j + 1]
+        self.mass[row] += grid.onto_next(j, under)[1:]
+        if raised is not None:
+            cells = raised.values[: under.size]
+            self.tents[row.stop - 1] += cells[-1]  # from the end of this octave to its next point
+            carried = self._carried(j, cells[:-1], under, -4 * grid.halves[j])
+            self.tents[row.start : row.stop - 1] += carried[1:]
+            if row.start > 0:
+                self.tents[row.start - 1] += carried[0]
+
+    def _carried(self, j: int, cells: Array, mass: Array, first: int) -> Array:
+        return self.grid.cells_of_next(j, cells) + self.grid.tents(j, mass, first)
 
 
 def _untouched_top(grid: Graded, mass: Array, one: Array, other: Array) -> int:
@@ -128,57 +192,71 @@ def _untouched_top(grid: Graded, mass: Array, one: Array, other: Array) -> int:
 
 
 class _Factor:
-    """One factor by octaves, and for each of them all masses of those before it, brought onto its points 0 … a_j."""
+    """One factor by octaves, and for each of them all masses of those before it, brought onto its lattice."""
 
     def __init__(self, grid: Graded, mass: Array, *, with_tents: bool) -> None:
-        self.mass = [mass[octave] for octave in grid.octaves]
-        self.weight = [(mass * grid.x)[octave] for octave in grid.octaves] if with_tents else self.mass
-        self.before, self.tents = [np.zeros(1)], [np.zeros(0)]
-        for j, (row, half) in enumerate(zip(self.mass[:-1], grid.halves, strict=False)):
-            whole = np.append(row, 0.0) if j == 0 else self.whole(j)
-            whole = grid.without_last_gap(j, whole) if with_tents else whole
-            self.before.append(grid.onto_next(j, whole))
+        self.grid, octaves = grid, range(len(grid.halves))
+        self.mass = [[_Run(first, mass[row]) for first, row in grid.rows(j)] for j in octaves]
+        weight = mass * grid.x if with_tents else mass
+        self.weight = [[_Run(first, weight[row]) for first, row in grid.rows(j)] for j in octaves]
+        self.before, self.tents = [_Run(0, np.zeros(1))], [_Run(0, np.zeros(0))]
+        for j in octaves[:-1]:
+            whole = self.whole(j)
+            masses = grid.without_last_gap(j, whole.values) if with_tents else whole.values
+            first = whole.first // (2 if grid.doubles[j] else 1)
+            self.before.append(_Run(first, grid.onto_next(j, masses)))
             if with_tents:
-                known = np.append(self.tents[-1], np.zeros(2 * half - self.tents[-1].size))
-                rose = grid.cells_of_next(j, known) + grid.tents(j, whole, 0)
-                self.tents.append(np.where(rose > 0, np.maximum(rose, FLOOR), 0.0))
+                known = np.zeros(masses.size - 1)
+                _put(known, whole.first, self.tents[-1])
+                rose = grid.cells_of_next(j, known) + grid.tents(j, masses, whole.first)
+                self.tents.append(_Run(first, np.where(rose > 0, np.maximum(rose, FLOOR), 0.0)))
 
-    def whole(self, j: int, times: int = 1) -> Array:
-        """The masses of octave j > 0, and so many times those of all before it, on its points 0 … 2 a_j."""
-        before, row = self.before[j], self.mass[j]
-        whole = np.zeros(2 * row.size + 1)
-        whole[row.size : -1] = row
-        whole[: before.size] += times * before
-        return whole
+    def whole(self, j: int, times: int = 1) -> _Run:
+        """The masses of octave j, and so many times those of all before it, from an even number on up to 2 a_j."""
+        before, end = self.before[j], 2 * self.grid.halves[j]
+        first = -end if j < self.grid.below else 2 * (before.first // 2)
+        whole = np.zeros(end - first + 1)
+        _put(whole, first, _Run(before.first, times * before.values))
+        for row in self.mass[j]:
+            _put(whole, first, row)
+        return _Run(first, whole)
 
 
-def _added(a: _Factor, b: _Factor, j: int, size: int) -> Array:
+def _put(values: Array, first: int, run: _Run) -> None:
+    """Add a run to values that begin with number `first`."""
+    values[run.first - first : run.first - first + run.values.size] += run.values
+
+
+def _added(a: _Factor, b: _Factor, j: int) -> _Run:
     """The sums of pairs of which one at least is in octave j and none in a later one, on its points up to 4 a_j."""
-    if j == 0:
-        return _convolved(a.mass[0], b.mass[0], size)
-    if a is b:
-        return _convolved(a.mass[j], a.whole(j, times=2), size)
-    return _convolved(a.mass[j], b.whole(j), size) + _convolved(b.mass[j], a.before[j], size)
+    pairs = [(row, b.whole(j, times=2 if a is b else 1)) for row in a.mass[j]]
+    if a is not b:
+        pairs += [(row, a.before[j]) for row in b.mass[j]]
+    return _convolved(a.grid, j, pairs, 1)
 
 
-def _raised(a: _Factor, b: _Factor, j: int, size: int) -> Array:
+def _raised(a: _Factor, b: _Factor, j: int) -> _Run:
     """How much these rose as the octaves before were brought onto points of octave j, for its cells up to 4 a_j.
 
     A point y of the other factor carries a cell of u to that of y u, and what was raised there to y times as much.
     """
-    if a is b:
-        return 2 * _convolved(a.weight[j], a.tents[j], size)
-    return _convolved(a.weight[j], b.tents[j], size) + _convolved(b.weight[j], a.tents[j], size)
+    pairs = [(row, b.tents[j]) for row in a.weight[j]]
+    if a is not b:
+        pairs += [(row, a.tents[j]) for row in b.weight[j]]
+    found = _convolved(a.grid, j, pairs, 0)
+    return _Run(found.first, 2 * found.values) if a is b else found
 
 
-def _convolved(one: Array, other: Array, size: int) -> Array:
-    """The sums of products of terms >= 0, without the zeros at both ends of either factor."""
-    sums = np.zeros(size)
-    (i,), (k,) = np.nonzero(one), np.nonzero(other)
-    if i.size and k.size:
-        found = np.convolve(one[i[0] : i[-1] + 1], other[k[0] : k[-1] + 1])
-        sums[i[0] + k[0] : i[0] + k[0] + found.size] = found
-    return sums
+def _convolved(grid: Graded, j: int, pairs: list[tuple[_Run, _Run]], more: int) -> _Run:
+    """The sums of products of terms >= 0, without the zeros at both ends of either factor; there is a point `more`."""
+    first = -4 * grid.halves[j] if j < grid.below else 0
+    sums = np.zeros(4 * grid.halves[j] - first + more)
+    for one, other in pairs:
+        (i,), (k,) = np.nonzero(one.values), np.nonzero(other.values)
+        if i.size and k.size:
+            found = np.convolve(one.values[i[0] : i[-1] + 1], other.values[k[0] : k[-1] + 1])
+            _put(sums, first, _Run(one.first + int(i[0]) + other.first + int(k[0]), found))
+    return _Run(first, sums)
 
 
 def _coarser(mass: Array, step: float) -> Array:

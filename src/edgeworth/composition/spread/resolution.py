@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from scipy.special import ndtr, ndtri
+
 from edgeworth.composition.spread.graded import Graded
 from edgeworth.losses import GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
     from edgeworth.losses import SampledLoss
 
-__all__ = ["graded_for"]
+__all__ = ["centre", "centred_for", "graded_for"]
 
 _LEFT = 6.0  # standard deviations on the left that are resolved
 _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
-_IN_HEAP, _FAR_OUT = 8.0, 26.0  # standard deviations that are resolved, of all samples together and of one
+_IN_HEAP, _FAR_OUT = 8.0, 13.0  # standard deviations that are resolved, of all samples together and of one
+_IN_CROWD = 32.0  # of a loss, the step that resolves a crowd of samples which reaches it
 _ATOMS = 16.0  # upper ones of Laplace noise in a sum: 2^-16 of it, next to which coarser points would raise a lot
 _FARTHEST = 600.0  # a loss whose exponential is a double
 _BITS = 30  # of a step, so that its multiples are doubles
@@ -39,6 +42,43 @@ def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Grad
     half = even * math.ceil(half / even)
     doubles = _doubles(low / half, wanted, (aligned, before + (half & -half).bit_length() - 2))
     return Graded(_of_few_bits(low / half), half, doubles)
+
+
+def centred_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Graded:
+    """On both sides of 0, about which the samples are centred: the heap of any number of them is then an octave.
+
+    Below 0 the points reach twice as far as the least loss.
+    """
+    low, high = min(_heap(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
+    wanted = [_centred_step(samples, low * 2.0**j, aim) for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    half = 2 * math.ceil(0.5 * low / min(wanted[0], *(aim * _least_scale(loss) for loss, _ in samples)))
+    lowest = 2 * math.fsum(n * _heap(loss) for loss, n in samples)
+    below = min(max(math.ceil(math.log2(lowest / low)), 1), len(wanted))
+    return Graded(_of_few_bits(low / half), half, _doubles(low / half, wanted), below)
+
+
+def centre(loss: SampledLoss, n: int) -> float:
+    """How far above its least loss one of n samples is in the middle of their heap, without the rarest jumps."""
+    assert isinstance(loss.base, GaussianLoss)
+    return float(_heap(loss) * ndtr(ndtri(1 - 0.5 / n) - loss.base.mu))
+
+
+def _centred_step(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: float) -> float:
+    """That of one sample which jumps, and so much of a loss where a crowd of them reaches it."""
+    steps = [aim * _normal_scale(sample, 1, loss) for sample, _ in samples]
+    deviation = math.sqrt(math.fsum(n * (_heap(loss) * math.expm1(min(_mu(loss), 3.0))) ** 2 for loss, n in samples))
+    return min(*steps, aim * loss / _IN_CROWD) if loss < _IN_HEAP * deviation else min(steps)
+
+
+def _least_scale(loss: SampledLoss) -> float:
+    """Half of the step at which the loss of one sample changes by 1 two standard deviations on the left."""
+    mu = _mu(loss)
+    return 0.5 * mu * _heap(loss) * math.exp(-2 * mu - mu * mu / 2)
+
+
+def _mu(loss: SampledLoss) -> float:
+    assert isinstance(loss.base, GaussianLoss)
+    return loss.base.mu
 
 
 def _doubles(step: float, wanted: list[float], most: tuple[int, int] = (0, 0)) -> list[bool]:
@@ -75,15 +115,17 @@ def _wanted(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: floa
 
 
 def _normal_scale(sample: SampledLoss, n: int, loss: float) -> float:
-    """The step at which x changes by 1/max(|x|, 2): dl = mu (1 - e^-l) dx.
+    """The step at which x changes by 1/max(|x|, 2), dl = mu (1 - e^-l) dx, or an eighth of the deviation of k samples.
 
-    In the heap what n samples are raised by adds up, and farther out it is that of one which lies there.
+    k of them lie where l is k heaps, with a deviation of mu sqrt(k) heaps, and farther out one that jumped does.
     """
     assert isinstance(sample.base, GaussianLoss)
-    mu = sample.base.mu
+    mu, heap = sample.base.mu, _heap(sample)
     x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
-    times, most = (math.sqrt(n), _IN_HEAP) if loss < 2 * n * _heap(sample) else (1.0, _FAR_OUT)
-    return mu * -math.expm1(-loss) / (times * min(max(-x[0], x[1], 2.0), most))
+    in_heap = loss < 2 * n * heap
+    far = min(max(-x[0], x[1], 2.0), _IN_HEAP if in_heap else _FAR_OUT)
+    one = mu * -math.expm1(-loss) / far * max(x[0] / _FAR_OUT, 1.0) ** 4
+    return min(one, mu * math.sqrt(max(loss, heap) * heap) / _IN_HEAP) if in_heap else one
 
 
 def _laplace_scale(sample: SampledLoss, n: int, loss: float) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from edgeworth.composition.lattice.outside import TAIL_ERROR
 from edgeworth.composition.lattice.shares import gaussian_error, sampled_gaussian_shares
 from edgeworth.composition.spread.laplace_steps import laplace_above, laplace_below
-from edgeworth.composition.spread.law import LARGEST_LOG, LeftOut, SpreadLaw, Step, finished, shared
+from edgeworth.composition.spread.law import LARGEST_LOG, SpreadLaw, Step, finished, shared
+from edgeworth.composition.spread.resolution import centre
 from edgeworth.losses import GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
@@ -23,27 +24,31 @@ __all__ = ["one_step"]
 _UNIT = 2.0**-53
 
 
-def one_step(grid: Graded, loss: SampledLoss, n: int, side: Side, allowed: float) -> SpreadLaw:
+def one_step(grid: Graded, loss: SampledLoss, n: int, side: Side) -> SpreadLaw:
     """The law of one of n samples."""
     base = loss.base
     if isinstance(base, LaplaceLoss):
         step = laplace_above(grid, loss, base) if side == "above" else laplace_below(grid, loss, base, n)
     else:
         assert isinstance(base, GaussianLoss)
-        step = _gaussian(grid, loss, base)
-    return finished(SpreadLaw(grid, side, allowed, step.least, step.sums.mass, LeftOut(), step.error), step.sums)
+        step = _gaussian(grid, loss, base, n)
+    return finished(SpreadLaw(grid, side, step.least, step.sums.mass, (0.0, 0.0), step.error), step.sums)
 
 
-def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss) -> Step:
-    """The loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2)."""
+def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, n: int) -> Step:
+    """The loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2); one below 0 may stand for 0."""
     p, rest = loss.rate, 1 - loss.rate
-    edge = rest * np.expm1(grid.ends)
-    left, right = (np.exp(log) for log in sampled_gaussian_shares(edge, rest * grid.gaps, base.mu, p))
+    first = int(np.searchsorted(grid.points, -min(centre(loss, n), -math.log1p(-p)))) if grid.below else 0
+    shift = -float(grid.points[first])
+    edge = rest * np.expm1(grid.ends[first:] + shift)
+    shares = sampled_gaussian_shares(edge, rest * math.exp(shift) * grid.gaps[first:], base.mu, p)
+    left, right = (np.append(np.zeros(first), np.exp(log)) for log in shares)
     with np.errstate(divide="ignore"):
         x = np.log(edge / p) / base.mu + base.mu / 2
-    _, null, _, alternative = (float(part[0]) for part in loss.distribution(math.log1p(-p) + grid.ends[-1:]))
+    least = math.log1p(-p) + shift
+    _, null, _, alternative = (float(part[0]) for part in loss.distribution(least + grid.ends[-1:]))
     last, most = float(right[-1]), 1 + TAIL_ERROR
-    beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative / rest * most
+    beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative * math.exp(-least) * most
     farthest = float(np.max(np.abs(x), where=np.isfinite(x), initial=1.0))
     error = gaussian_error(np.array([farthest]), 1.0) + (8 * LARGEST_LOG + 16 * (1 + farthest) / base.mu) * _UNIT
-    return Step(shared(grid, left, right, beyond), math.log1p(-p), error)
+    return Step(shared(grid, left, right, beyond), least, error)
