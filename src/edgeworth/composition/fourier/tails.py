@@ -109,7 +109,7 @@ class Tails:
         return float(ends.lower[0]), float(ends.upper[0])
 
     def _is_near_alternative(self, threshold: float) -> bool:
-        """Whether a tail of P is read at a tilt above 1: also left of Q's mean, where those from 0 on are too far apart.
+        """Whether a tail of P is read at a tilt above 1: also left of Q's mean, where those from 0 on are far apart.
 
         Five deviations left of it that costs five digits of what is below e^-12.
         """
