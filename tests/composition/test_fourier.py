@@ -303,3 +303,28 @@ def test_one_step_of_discrete_gaussian_noise_has_nine_digits_far_out(scale, epsi
         read = ew.account(ew.DiscreteGaussian(scale), direction="forward").delta(epsilon)
         assert read.lower <= truth <= read.upper
         assert read.upper - read.lower <= 3e-10 * read.upper
+
+
+@pytest.mark.parametrize("away", [-8.0, -4.5, -2.1, -0.5, 3.0])
+def test_very_many_responses_have_nine_digits_of_delta_on_both_sides_of_the_mean(away):
+    """The binomial masses around the mean under Q, each from the one before; 1 - delta is a sum of positive terms."""
+    n, step = 200_000, 0.5
+    with mpmath.workdps(40):
+        yes = 1 / (1 + mpmath.exp(-mpmath.mpf(step)))
+        mean, spread = n * yes, mpmath.sqrt(n * yes * (1 - yes))
+        first, last = int(mean - 14 * spread), int(mean + 14 * spread)
+        mass = mpmath.exp(
+            mpmath.loggamma(n + 1)
+            - mpmath.loggamma(first + 1)
+            - mpmath.loggamma(n - first + 1)
+            + first * mpmath.log(yes)
+            + (n - first) * mpmath.log(1 - yes)
+        )
+        epsilon = float(step * (2 * (mean + away * spread) - n))
+        truth, odds = mpmath.mpf(0), yes / (1 - yes)
+        for k in range(first, last):
+            truth += mass * min(1, mpmath.exp(epsilon - mpmath.mpf(step) * (2 * k - n)))
+            mass *= odds * (n - k) / (k + 1)
+        read = ew.account(ew.RandomizedResponse(step) ** n, direction="forward").delta(epsilon)
+        assert read.lower - mpmath.mpf(10) ** -38 <= 1 - truth <= read.upper + mpmath.mpf(10) ** -38
+        assert read.upper - read.lower <= 3e-10 * read.upper

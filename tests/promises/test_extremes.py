@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.errors import ComputationFailed, InvalidArgument
+from edgeworth.composition.contour.sampled_gaussian import even_nodes
+from edgeworth.errors import ComputationFailed, InvalidArgument, TooLarge
 
 
 @pytest.mark.parametrize(("sigma", "rate", "steps"), [(0.03, 0.5, 3), (0.001, 0.3, 100)])
@@ -92,3 +93,16 @@ def test_a_line_for_a_loss_whose_variance_underflows_is_refused_by_name(reading)
     account = ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 1e-300) ** 100, method="contour")
     with pytest.raises(ComputationFailed, match="the variance of the loss underflows: no line can be placed"):
         getattr(account, reading)(0.1)
+
+
+@pytest.mark.parametrize("n", [3, 1000, 10**9, 10**15])
+def test_a_line_for_hardly_any_loss_is_answered(n):
+    """Each sample has mu = 7e-6 and a rate of 2e-12."""
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(133_718.0), 1.69e-12) ** n, method="contour")
+    for found in (account.epsilon(1e-20), account.delta(1e-17), account.tradeoff(0.3)):
+        assert found.lower <= found.value <= found.upper
+
+
+def test_a_quadrature_of_too_many_points_is_refused_by_name():
+    with pytest.raises(TooLarge, match="the quadrature of the loss would need 20000000 points"):
+        even_nodes(1e-6, (-10.0, 10.0))

@@ -141,13 +141,14 @@ class FourierLine:
     def values(self, kind: Kind, m: Array) -> tuple[Array, Array]:
         """The sums of one kind at lattice points m, and bounds on their errors but for aliases."""
         threshold = self.law.loss(m)
-        exponent = (0.0 if kind == "alpha" else 1.0) * threshold - self.c * threshold
+        tilt = (0.0 if kind == "alpha" else 1.0) - self.c
+        exponent = tilt * threshold
         terms = self._prepared(kind)
         away = self.law.step * (m - self._centre)
         wave = np.exp(np.multiply.outer(away, -1j * self.t))
         front = np.exp(np.minimum(self.k + exponent, _LARGEST_EXPONENT)) / self.size
         value = front * np.sum(wave * terms.term, axis=1).real
-        scale = self.k_error + 8 * _UNIT * (abs(self.k) + (self.c + 1) * self.law.size_of(threshold))
+        scale = self.k_error + 8 * _UNIT * (abs(self.k) + abs(tilt) * self.law.size_of(threshold))
         numbers = np.abs(m) + abs(self._centre)
         size = np.abs(away) + np.where(numbers < _MOST_EXACT, 0.0, self.law.step * numbers)
         error = front * (terms.fixed + terms.growing * size) * np.exp(np.minimum(scale, 1.0))

@@ -18,6 +18,7 @@ _RATIO = 1.12  # of the distances of neighbouring tilts from their pole
 _MOST_RUNGS = 400
 _ROOM, _LAST_ROOM = 6.0, 30.0  # nats by which a reading may be smaller than its guess, and on the last rung
 LEAST, _LOG_LEAST = 5e-324, -746.0  # what underflows is not 0
+_NEAR, _FAR = 5.0, 12.0  # standard deviations from the means of Q and P
 _DEEP = 30.0  # standard deviations: what is nearer does not underflow
 
 
@@ -99,13 +100,21 @@ class Tails:
     def read(self, kind: Kind, m: int) -> tuple[float, float]:
         """Both ends of one kind at a lattice point."""
         threshold = float(self.law.loss(np.array([float(m)]))[0])
-        pole = 0.0 if kind == "alpha" or (kind == "weighted" and threshold < self.mean[1.0]) else 1.0
+        pole = 0.0 if kind == "alpha" or (kind == "weighted" and not self._is_near_alternative(threshold)) else 1.0
         if threshold > self.law.support[1] + 0.5 * self.law.step:
             return 0.0, 0.0
         if threshold > self.mean[pole] + _DEEP * self.spread[pole] and self._underflows(kind, pole, threshold):
             return 0.0, LEAST
         ends = self.line(pole, threshold).ends(kind, np.array([float(m)]))
         return float(ends.lower[0]), float(ends.upper[0])
+
+    def _is_near_alternative(self, threshold: float) -> bool:
+        """Whether a tail of P is read at a tilt above 1: also left of Q's mean, where those from 0 on are far apart.
+
+        Five deviations left of it that costs five digits of what is below e^-12.
+        """
+        far = threshold > self.mean[0.0] + _FAR * self.spread[0.0]
+        return threshold >= self.mean[1.0] - (_NEAR * self.spread[1.0] if far else 0.0)
 
     def far_left(self, pole: float, m: int) -> bool:
         """Whether a point is so far left of the mean that the rest of the law is what should be read."""
