@@ -213,9 +213,11 @@ def by_lines(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def _behind_lines(total: TotalLoss, aim: Aim) -> Answers:
-    """The lattice where there are few enough different steps for it, or the moments."""
+    """Graded points, or the lattice where there are few enough different steps for it, or the moments."""
     if len(total.parts) > _FEW_PARTS:
         return moments.prepared(total)
+    if spread.applies(total):
+        return beside_a_rest(total, aim)
     return ByProfile(_on_lattice(total, aim), aim.wide, slow=True)
 
 
@@ -225,13 +227,13 @@ def has_little_noise(total: TotalLoss) -> bool:
 
 
 def enclosed_first(total: TotalLoss, aim: Aim) -> Answers:
-    """Atoms and points that enclose the noise, and lines or the lattice for what they leave wide."""
+    """Atoms and points that enclose the noise, and lines, graded points or the lattice for what they leave wide."""
 
     def after(total: TotalLoss, aim: Aim) -> Answers:
         if noisy_lines.applies(total):
             lines = noisy_lines.prepared(total, _FINER * aim.fine)
             return Combined(lines, lambda: _behind_lines(total, aim), aim.wide)
-        return rounded(total, aim)
+        return beside_a_rest(total, aim) if spread.applies(total) else rounded(total, aim)
 
     return _on_points_of_noise(total, after, aim)
 
