@@ -49,6 +49,7 @@ Direction: TypeAlias = Literal["forward", "backward", "both"]
 End: TypeAlias = Literal["lower", "upper", "middle"]
 
 OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "both": "both"}
+_ENDS: tuple[End, ...] = ("lower", "middle", "upper")
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}
 _DISCLOSURE_ROUNDING = 4e-15
 _UNDERFLOWS = 1e-300  # what stands for masses that underflow is up to some thousand times the smallest number
@@ -230,11 +231,12 @@ def _falling(argument: Array, ends: Ends) -> Ends:
 
 def answered(answers: Answers, total: TotalLoss, certificate: Certificate) -> ComposedCurve:
     """The composed curve of these answers, with the masses at infinite losses put back."""
-    ends: tuple[tuple[End, int], ...] = (("lower", 1), ("middle", 0), ("upper", -1))
     kept = Remembered(answers)
-    lower, value, upper = (with_disclosure(AnsweredTradeOff(kept, end, "forward"), total, lean) for end, lean in ends)
-    disclosed = total.null_only > 0 or total.alternative_only > 0
-    return ComposedCurve(value, certificate, lower, upper, rounding=_DISCLOSURE_ROUNDING if disclosed else 0.0)
+    lower, value, upper = (AnsweredTradeOff(kept, end, "forward") for end in _ENDS)
+    if total.null_only == total.alternative_only == 0:
+        return ComposedCurve(value, certificate, lower, upper)
+    down, middle, up = (with_disclosure(f, total, lean) for f, lean in ((lower, 1), (value, 0), (upper, -1)))
+    return ComposedCurve(middle, certificate, down, up, rounding=_DISCLOSURE_ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
 
 
 def _has_rare_jumps(total: TotalLoss) -> bool:
-    return lattice.applies(total) and in_turn.has_rare_jumps(total)
+    return in_turn.has_rare_jumps(total) and lattice.applies(total)
 
 
 def _has_moments(total: TotalLoss) -> bool:

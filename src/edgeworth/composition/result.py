@@ -67,8 +67,8 @@ def estimate(curve: TradeOff, total: TotalLoss, method: str, *notes: str) -> Com
 
 
 def nothing_ran(total: TotalLoss) -> bool:
-    """Whether no step can move the loss from 0: T(P, P) = Id."""
-    return total.support == (0.0, 0.0)
+    """Whether no step can move the loss from 0: T(P, P) = Id. Of many tiny ends the sum may be a number."""
+    return all(loss.support == (0.0, 0.0) for loss, _ in total.parts) and total.support == (0.0, 0.0)
 
 
 UNDERFLOW = "the variance of the loss underflows: estimated as no privacy at all"

@@ -38,6 +38,7 @@ _LARGEST_BLOCK = 1_000_000  # numbers in one work array: 8 MB
 _ROUNDING = 4e-16  # a sum of some hundred terms in double precision, measured against mpmath
 _MOST_DIGITS = 240  # a cumulant that still cancels here is zero for every use
 _EXCESS = np.array([1 / factorial(k) for k in range(2, 18)]).reshape(4, 4)
+_LARGEST_EXPONENT = 709.0  # beyond, e^z overflows
 _ACCURACY = 1e-13  # cumulants that double precision does not give to this are done again in decimals
 
 
@@ -61,8 +62,7 @@ def excess(z: Array) -> Array:
     first, second, third, fourth = _EXCESS @ powers  # of 1/2! + z/3! + …, in fours
     fourfold = powers[2] * powers[2]
     series = powers[2] * (first + fourfold * (second + fourfold * (third + fourfold * fourth)))
-    with np.errstate(over="ignore"):
-        return np.where(near, series.reshape(z.shape), np.expm1(z) - z)
+    return np.where(near, series.reshape(z.shape), np.expm1(np.minimum(z, _LARGEST_EXPONENT)) - z)
 
 
 def from_central_moments(mean: float | Array, central: Sequence[float | Array]) -> tuple[Array, Array]:

@@ -206,14 +206,15 @@ class Integrals:
 
         Not beyond the median of a tail, about, nor beyond epsilon = 0; nor far where no rung follows.
         """
-        _, c, log_size = self._integrands(kind)
+        _, tilts, log_sizes = self._integrands(kind)
         shape, outward = _SHAPES[kind], rung.outward(kind)
-        away, others = outward * (c - rung.c), c != rung.c
-        meet, away = (log_size[others] - log_size[~others]) / away[others], away[others]
+        places = [(outward * (c - rung.c), size) for c, size in zip(tilts.flat, log_sizes.flat, strict=True)]
+        own = next(size for away, size in places if away == 0)
         mean = self.mean_under_q if shape.pole else self.mean_under_p
         inner = outward * mean - 0.1 * self.spread if len(shape.poles) == 1 else 0.0
-        inner = max([inner, *meet[away < 0].tolist()])
-        outer = min([outward * rung.centre + 2 * math.sqrt(rung.variance), *meet[away > 0].tolist()])
+        inner = max([inner, *((size - own) / away for away, size in places if away < 0)])
+        outer = outward * rung.centre + 2 * math.sqrt(rung.variance)
+        outer = min([outer, *((size - own) / away for away, size in places if away > 0)])
         outer = max(outer, inner + 0.1 * self.spread)
         return outward * inner, outward * outer
 

@@ -40,6 +40,7 @@ __all__ = ["LARGEST", "Line"]
 _UNIT = 2.0**-53
 _LADDER = np.array([1.0, 1.15, 1.35, 1.6, 2.1])  # where |phi|^n may be far enough, in units of the first guess
 _NEXT_GUESS = 2.0
+_USUAL = 3  # the rung of it for which parts are made: most lines end there, and further out they take more points
 _MANY_NODES, _MOST_NODES = 4_000, 500_000
 _MOST_WINDOWED = 40_000  # the same where jumps are dropped or sorted: other lines will do as well
 _MOST_WORK = 3e8  # nodes of the line times nodes in x
@@ -140,9 +141,9 @@ class Line:
         most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
         for _ in range(40):
             with one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext():
-                parts = self._tilted(parts, _LADDER[-1] * guess + self.h)
-                self._check_atoms(parts, most_nodes * self.h)
                 many = guess > _MANY_NODES * self.h
+                parts = self._tilted(parts, (_FAR_LADDER[-1] if many else _LADDER[_USUAL]) * guess + self.h)
+                self._check_atoms(parts, most_nodes * self.h)
                 found = self._many_nodes(guess, parts) if many else self._few_nodes(guess, parts)
             if found is not None:
                 return found
@@ -174,6 +175,8 @@ class Line:
             # Laplace noise: high frequencies cost little, and its density alone falls slowly.
             far = far_enough(np.asarray(last * 2.0 ** np.arange(1, 40)), parts, variance, NATS)
             parts = [tilt_part(step, n, self.c, float(far.t[0]) if far else last) for step, n in self._others]
+        elif far is not None and last > _LADDER[_USUAL] * guess:
+            parts = self._tilted(parts, last + self.h)
         if far is None:
             return None
         self._check_size(last, parts)
@@ -268,10 +271,12 @@ class Line:
 
     def _product(self, t: Array, parts: list[TiltedPart], values: list[tuple[NDArray[np.complex128], Array]]) -> Along:
         """Of the whole, from the values of its parts."""
-        log_phi, log_bound = np.zeros(t.size, dtype=complex), -0.5 * self._gaussian.variance * t * t
-        log_phi.real = log_bound
-        log_phi.imag = t * (self._gaussian.variance * (self.c - 0.5))
-        relative = 8 * _UNIT * np.abs(log_phi)
+        variance, log_phi = self._gaussian.variance, np.zeros(t.size, dtype=complex)
+        log_bound, relative = np.zeros((2, t.size))
+        if variance > 0:
+            log_bound = log_phi.real = -0.5 * variance * t * t
+            log_phi.imag = t * (variance * (self.c - 0.5))
+            relative = 8 * _UNIT * np.abs(log_phi)
         for part, (d, error) in zip(parts, values, strict=True):
             log, modulus = logarithm(d)
             share = error / modulus
@@ -297,9 +302,9 @@ class Line:
     def _some_terms(self, poles: tuple[float, ...], some: slice) -> tuple[NDArray[np.complex128], float, float]:
         """Those at some of the nodes, and what they add to the two parts of the error."""
         t = self.t[some]
-        s, den = self.c + 1j * t, np.ones(t.size, dtype=complex)
+        den = np.ones(t.size, dtype=complex)
         for pole in poles:
-            den *= s - pole
+            den *= (self.c - pole) + 1j * t
         size = np.abs(den)
         modulus = np.exp(self.log_bound[some]) / size
         term = np.asarray(np.exp(self.log_phi[some]) / den, dtype=complex)

@@ -116,15 +116,16 @@ class LogMoments:
         normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
         if not nodes.size.size or not nodes.open.all():
             return normal
-        exponent = c * nodes.loss + nodes.log_weight
-        weight = _relative(exponent, nodes)
-        whole = np.add.reduceat(weight, nodes.start)
+        weight = _relative(c * nodes.loss + nodes.log_weight, nodes)
+        whole = np.add.reduceat(weight, nodes.start).tolist()
+        wave = np.exp((1j * normal) * nodes.loss)
         for frequency in (normal, 2 * normal, 4 * normal):
-            wave = np.exp((1j * frequency) * nodes.loss)
-            wave *= weight
-            size = np.maximum(np.abs(np.add.reduceat(wave, nodes.start)) / whole, 1e-300)
-            if np.log(size) @ self._count - 0.5 * self._gaussian * frequency**2 < -_DEEP * nats:
+            sums = np.add.reduceat(weight * wave, nodes.start).tolist()
+            parts = zip(self._others, sums, whole, strict=True)
+            log_size = math.fsum(n * math.log(max(abs(one) / all_, 1e-300)) for (_, n), one, all_ in parts)
+            if log_size - 0.5 * self._gaussian * frequency**2 < -_DEEP * nats:
                 return frequency
+            wave *= wave  # at twice the frequency
         return normal
 
     def _nodes(self, reach: tuple[float, float]) -> _Nodes:
@@ -173,9 +174,11 @@ def _weights(tilt: Array, nodes: _Nodes) -> tuple[Array, Array]:
 
 def _log_whole(top: Array, weight: Array, whole: Array, nodes: _Nodes) -> Array:
     """Log of the whole of the weights; inf where the nodes do not reach."""
-    log = top + np.log(whole)
-    if nodes.open[0]:
-        log[np.maximum(weight[:, 0], weight[:, -1]) > _END] = math.inf
+    log = np.log(whole)
+    log += top
+    ends = weight[:, :: weight.shape[1] - 1]
+    if nodes.open[0] and ends.max() > _END:
+        log[ends.max(axis=1) > _END] = math.inf
     return np.asarray(log)
 
 

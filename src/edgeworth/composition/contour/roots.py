@@ -23,6 +23,7 @@ __all__ = ["Roots"]
 _POINTS = 33
 _CHEBYSHEV = -np.cos(math.pi * np.arange(_POINTS) / (_POINTS - 1))
 _ROUGH = 1e-7  # of its length: what the polynomial through every second point may miss
+_CLOSEST = 1e-6  # of its length: points that are this close in z, on a flat piece, have no polynomial
 _OVERLAP = 0.1  # of its length: a root may lie beyond its guess
 _OF_OTHERS, _OF_ROUGH = 0.02, 1e-5  # of the largest error of a point, and of the rough polynomial: what a root may miss
 _MOST_STEPS = 30
@@ -82,28 +83,25 @@ class Inverse:
     """The threshold as a polynomial in z = Phi^-1(reading), between `least` and `most`: for a normal law, a line."""
 
     def __init__(self, rung: Rung, kind: Kind, near: float, far: float) -> None:
-        x = 0.5 * (near + far) + 0.5 * (far - near) * _CHEBYSHEV
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            value = rung.value(kind, x)
-            y = np.log(value)
-            slope = (y[1:] - y[:-1]) / (x[1:] - x[:-1])  # good enough for a width
-            open_, z = _open(rung, kind, x, value, np.concatenate([slope, slope[-1:]])), ndtri_exp(y)
-            order = slice(None, None, 1 if z[-1] > z[0] else -1)
-            self._x, self._z, self._open = x[order], z[order], open_[order]
-            good = bool((self._z[1:] > self._z[:-1]).all() and np.isfinite(open_).all())
-            apart = _apart(self._z) if good else np.ones((_POINTS, _POINTS))
-            self._weight = _weights(apart)
-            rough = self._rough_error(apart) if good else math.inf
+        self.least, self.most = math.inf, -math.inf  # until there is a polynomial
+        x = 0.5 * (far + near) - 0.5 * (far - near) * _CHEBYSHEV  # from far to near: there readings rise
+        value = rung.value(kind, x)
+        if not value.min() > 0:
+            return
+        y = np.log(value)
+        z, slope = ndtri_exp(y), (y[1:] - y[:-1]) / (x[1:] - x[:-1])  # good enough for a width
+        if not np.abs(slope).min() > 0 or not (z[1:] - z[:-1]).min() > _CLOSEST * (z[-1] - z[0]):
+            return
+        open_, apart = _open(rung, kind, x, value, np.concatenate([slope[:1], slope])), _apart(z)
+        self._x, self._z, self._open, self._weight = x, z, open_, _weights(apart)
         self._ulps = 2.0**-52 * max(abs(near), abs(far))
-        self.noise = max(_OF_OTHERS * float(open_.max()), _OF_ROUGH * rough)
-        good = good and rough < _ROUGH * abs(far - near)
-        self.least, self.most = (float(self._z[0]), float(self._z[-1])) if good else (math.inf, -math.inf)
+        rough, widest = self._rough_error(apart), float(open_.max())
+        self.noise = max(_OF_OTHERS * widest, _OF_ROUGH * rough)
+        if rough < _ROUGH * abs(far - near) and widest < math.inf:
+            self.least, self.most = float(z[0]), float(z[-1])
 
     def _rough_error(self, apart: Array) -> float:
-        """That of the polynomial through every second point: the error of all of them is about its square.
-
-        Points that are next to each other in z, on a flat piece, have no polynomial.
-        """
+        """That of the polynomial through every second point: the error of all of them is about its square."""
         share = _weights(apart[::2, ::2]) / apart[1::2, ::2]
         found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
         off = float(np.abs(found - self._x[1::2]).max())
@@ -114,9 +112,7 @@ class Inverse:
 
         Errors of the points, of some ulps at least, grow by the Lebesgue function: large where points are uneven in z.
         """
-        away = z[:, None] - self._z
-        away[away == 0] = _AT_A_POINT  # whose share is then the whole
-        share = self._weight / away
+        share = self._weight / (z[:, None] - self._z + _AT_A_POINT)  # at a point, whose share is then the whole
         whole = np.add.reduce(share, axis=1)
         x = np.add.reduce(share * self._x, axis=1) / whole
         growth = np.add.reduce(np.abs(share), axis=1) / np.abs(whole)

@@ -21,6 +21,8 @@ __all__ = ["WIDEST_STRIP", "Shifted", "mixture_bounds", "shifted_bounds", "with_
 _UNIT = 2.0**-53
 WIDEST_STRIP = 0.85  # of theta = pi/2: as wide as the quadrature in x makes its own
 _MOST_SHIFTS = 24
+# Where lines are tried: from and to, in units of what is best for a normal law, and at most from this share of the top.
+_NEAR_NORMAL, _ANY = (0.75, 1.5, 1 / 16), (0.1, 4.2, 1 / 64)
 _HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
 _SHIFTED_QUADRATURE = 2e-17
@@ -51,33 +53,41 @@ class Shifted(NamedTuple):
             return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
         if self.rise is not None:
             exponent += self.rise
-        sums = np.expm1(exponent) @ weight
-        with np.errstate(divide="ignore"):
-            bound = self.growth + np.log1p(np.maximum(sums + self.edge, -1.0))
-        return np.asarray(np.minimum(np.min(bound, axis=1), 0.0))
+        sums = np.expm1(exponent, out=exponent) @ weight
+        bound = self.growth + np.log1p(np.maximum(sums + self.edge, _UNIT - 1.0))  # never log 0: the edge is larger
+        return np.asarray(np.minimum(np.minimum.reduce(bound, axis=1), 0.0))
 
 
 def shifted_bounds(
-    step: SampledGaussian, c: float, ends: Array, posterior: Array, weight: Array, frequency: float
+    step: SampledGaussian,
+    c: float,
+    ends: Array,
+    posterior: Array,
+    weight: Array,
+    frequency: float,
+    *,
+    dense: bool = False,
 ) -> Shifted:
     """For lines Im x = y from where a normal law would want it at low frequencies up to the end of the strip.
 
     On Im x = y, |e^(itL)| = e^(-t Im L) with Im L = arg(1 - r + r e^(i theta)) > 0, theta = mu y: the bound has no
     oscillation left. A soft cut at X is a mean over hard ones, each of which adds a vertical way back to the real line.
     """
-    y = _heights(step.mu, step.mu * float(weight @ posterior), frequency)
+    span = _NEAR_NORMAL if dense and not step.is_jump else _ANY
+    y = _heights(step.mu, step.mu * float(weight @ posterior), frequency, span)
     theta = step.mu * y
     fall = _turned(theta, posterior)
     if step.is_jump:  # its window is moved along as a whole
         turned = min(c, 0.0) * np.log(np.cos(theta / 2))
         return Shifted(step.strip_factor * y * y / 2 + turned, fall, None, np.zeros(y.size))
-    noise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT)  # a dot product adds one after the other
-    rise, back = None, 1.01 * y * float(weight @ ends)
-    if c < 0:
-        rise, most = _rise(c, theta, posterior)
-        noise = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
-        back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
-    return Shifted(y * y / 2, fall, rise, noise + back)
+    noise = _BOUND_NOISE + 2 * weight.size * _UNIT  # a dot product adds one after the other
+    back = 1.01 * y * float(weight @ ends)
+    if c >= 0:
+        return Shifted(y * y / 2, fall, None, noise + back)
+    rise, most = _rise(c, theta, posterior)
+    noises = noise * (1 + (np.exp(rise) * (1 + rise)) @ weight) + _SHIFTED_QUADRATURE * _more_growth(c, theta)
+    back = np.where(np.isinf(most), math.inf, back * np.exp(np.minimum(most, _STEEPEST)))
+    return Shifted(y * y / 2, fall, rise, noises + back)
 
 
 def mixture_bounds(loss: ReplacedGaussianLoss, c: float, x: Array, weight: Array, frequency: float) -> Shifted:
@@ -86,7 +96,7 @@ def mixture_bounds(loss: ReplacedGaussianLoss, c: float, x: Array, weight: Array
     Of N^c D^(1-c) at most one exponent is negative, and only that one lets the modulus rise.
     """
     shares = loss.share(x), loss.share(-x)
-    y = _heights(loss.shift, float(weight @ loss.slope(x)), frequency)
+    y = _heights(loss.shift, float(weight @ loss.slope(x)), frequency, _ANY)
     theta = loss.shift * y
     fall = _turned(theta, shares[0]) + _turned(theta, shares[1])
     noise, rise = np.full(y.size, _BOUND_NOISE + 2 * weight.size * _UNIT), None
@@ -98,13 +108,13 @@ def mixture_bounds(loss: ReplacedGaussianLoss, c: float, x: Array, weight: Array
     return Shifted(y * y / 2, fall, rise, noise)
 
 
-def _heights(mu: float, slope: float, frequency: float) -> Array:
+def _heights(mu: float, slope: float, frequency: float, span: tuple[float, float, float]) -> Array:
     """The lines that are tried, y of them: each twice as high as the one before.
 
-    A normal law has its best at y = t slope, t from half of the frequency on, and Im L rises less than linearly in y.
+    A normal law has its best at y = t slope, t from 0.6 to 1.3 of the frequency, and Im L rises less than linearly.
     """
     best, top = frequency * slope, min(_HIGHEST * math.pi / mu, 12.0)
-    highest, y = min(top, 3.2 * best), min(0.1 * best, top / 64)
+    highest, y = min(top, span[1] * best), min(span[0] * best, span[2] * top)
     heights: list[float] = []
     while y < highest and len(heights) < _MOST_SHIFTS:
         heights.append(y)

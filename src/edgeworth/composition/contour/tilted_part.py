@@ -46,7 +46,8 @@ _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
 _WORTH_A_PRODUCT = 48
 _CELLS = np.linspace(0.0, 1.0, 150)
-_LOOKING = np.linspace(0.0, 1.0, 160)
+_LOOKING = np.linspace(0.0, 1.0, 96)
+_DENSE = 0.01  # n p^2 from which on the sum is so near a normal law that few lines are tried far out, by measurement
 _LOW = 200.0  # a frequency, times an angle
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
 _FEW_POINTS = 400  # … where that makes no more points
@@ -216,7 +217,8 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     moved = (3 * _UNIT * step.mu) * posterior * (np.abs(x) + step.mu)
     blur = float(weight @ moved)
     noise = weight_noise(loss, log_weight, c) + of_window + abs(c) * moved
-    shifted = shifted_bounds(step, c, ends, posterior, weight, frequency)
+    dense = count * step.rate**2 >= _DENSE
+    shifted = shifted_bounds(step, c, ends, posterior, weight, frequency, dense=dense)
     if step.is_jump:
         shifted = with_cell_masses(shifted, weight, h, step.bend(c))
         log_moment = log_sum(c * loss + log_weight)
@@ -294,12 +296,20 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
     """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
     far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
-    left = min(0.0, c * step.mu * step.leftmost) - far
+    plain = c >= 0 and not step.is_jump  # left of 0 no law is higher than e^(-x^2/2) is, relative to its peak
+    left = 0.0 if plain else min(0.0, c * step.mu * step.leftmost) - far
     x = left + (min(max(1.0, c) * step.mu, right) + far - left) * _LOOKING
     loss, log_density = step.loss(x), step.log_density(x)
-    exponent = np.multiply.outer([c, 0.0, 1.0], loss) + log_density
-    (kept,) = (exponent > exponent.max(axis=1, keepdims=True) - (nats + 4)).any(axis=0).nonzero()
-    return float(x[max(int(kept[0]) - 1, 0)]), max(right + 1.0, float(x[min(int(kept[-1]) + 1, x.size - 1)]))
+    last = min(int(_high(max(1.0, c) * loss + log_density, nats + 4)[-1]) + 1, x.size - 1)
+    end = max(right + 1.0, float(x[last]))
+    if plain:
+        return -math.sqrt(2 * (nats + 5)), end
+    return float(x[max(int(_high(min(0.0, c) * loss + log_density, nats + 4)[0]) - 1, 0)]), end
+
+
+def _high(log_density: Array, nats: float) -> NDArray[np.intp]:
+    """Where a law is above e^-nats of its peak."""
+    return np.flatnonzero(log_density > log_density.max() - nats)
 
 
 def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
@@ -353,5 +363,5 @@ def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array,
         return math.inf
     g = weight / (h * step.mu * posterior)
     hidden = math.expm1(h * h * step.bend(abs(c) + 1) / 8)
-    run = np.abs(np.diff(g)) + 2 * hidden * np.maximum(g[1:], g[:-1])
-    return (float(np.sum(run)) + float(g[0] + g[-1])) * (1 + 1e-9)
+    run = np.abs(g[1:] - g[:-1]) + 2 * hidden * np.maximum(g[1:], g[:-1])
+    return float(np.add.reduce(run) + g[0] + g[-1]) * (1 + 1e-9)
