@@ -137,6 +137,40 @@ def test_above_the_real_line_some_hundred_nodes_are_good_for_every_frequency(mu,
     assert errors[90] < 1e-9
 
 
+# Tilts c of some |c| p up to 60, to which backward readings at tiny rates lead, and frequencies that fit.
+STEEP = [
+    (mu, rate, -pressed / rate, log_uniform(RNG, 0.3, 20) / rate)
+    for mu, rate, pressed in (
+        (log_uniform(RNG, 0.05, 3.0), log_uniform(RNG, 1e-6, 0.03), log_uniform(RNG, 0.5, 60)) for _ in range(16)
+    )
+]
+
+
+@pytest.mark.parametrize("most", [1.0, 1e3])
+@pytest.mark.parametrize(("mu", "rate", "c", "t"), STEEP)
+def test_steep_tilts_to_the_left_are_within_their_stated_error(mu, rate, c, t, most):
+    """On the real line, and above it where the frequency is high."""
+    part = tilt_part(sampled(mu, rate), 1, c, most * t)
+    assert part.points < 1000
+    value, error = part.characteristic(np.array([t]))
+    truth, log_moment = characteristic(mu, rate, c, t)
+    assert distance(truth, complex(value[0])) <= error[0]
+    found, stated = off(log_moment, part, c)
+    assert found <= stated
+
+
+@pytest.mark.parametrize("nats", [7.0, 12.0, 20.0])
+@pytest.mark.parametrize(("mu", "rate", "c", "t"), STEEP[:6])
+def test_a_coarse_quadrature_at_steep_tilts_states_its_coarseness(mu, rate, c, t, nats):
+    step, t = sampled(mu, rate), min(t, 0.2 / rate)
+    window = _window(step, c)
+    x = even_nodes(_spacing(step, c, t, nats, window), window)
+    exponent = c * step.loss(x) + step.log_density(x)
+    weight = np.exp(exponent - np.max(exponent))
+    phi = np.sum(weight * np.expm1(1j * t * step.loss(x))) / np.sum(weight)
+    assert distance(characteristic(mu, rate, c, t)[0], complex(phi)) <= 4.2 * math.exp(-nats)
+
+
 @pytest.mark.parametrize("cut", [None, 5.0])
 @pytest.mark.parametrize("nats", [5.0, 12.0, 20.0])
 @pytest.mark.parametrize(("mu", "rate", "c"), [(1.0, 0.01, 3.0), (0.3, 0.2, -2.0), (2.5, 0.001, 1.2)])

@@ -33,6 +33,10 @@ CUT = [
     for _ in range(8)
 ]
 CASES = [*WHOLE, *CUT]
+STEEP = [  # tilts c of some |c| p up to 60, to which backward readings at tiny rates lead
+    (mu, rate, -log_uniform(3.0, 60.0) / rate, None)
+    for mu, rate in ((log_uniform(0.1, 3.0), log_uniform(1e-6, 0.03)) for _ in range(10))
+]
 
 
 def frequencies(mu, rate, c, cut, count=6):
@@ -41,7 +45,7 @@ def frequencies(mu, rate, c, cut, count=6):
     return np.geomspace(0.3 / deviation, 60.0 / deviation, count)
 
 
-@pytest.mark.parametrize(("mu", "rate", "c", "cut"), CASES)
+@pytest.mark.parametrize(("mu", "rate", "c", "cut"), [*CASES, *STEEP])
 def test_the_bound_on_shifted_lines_holds_at_every_frequency_and_only_falls(mu, rate, c, cut):
     t = frequencies(mu, rate, c, cut)
     part = tilt_part(sampled(mu, rate, cut), 1, c, float(t[2]))  # beyond its own frequency it must hold as well
@@ -105,7 +109,7 @@ def test_the_bound_far_out_is_nearly_the_modulus_for_negative_tilts_too(mu, rate
         assert truth <= bound <= 0.5 * truth
 
 
-@pytest.mark.parametrize(("mu", "rate", "c", "cut"), CASES)
+@pytest.mark.parametrize(("mu", "rate", "c", "cut"), [*CASES, *STEEP])
 def test_the_variation_over_t_is_a_bound(mu, rate, c, cut):
     t = frequencies(mu, rate, c, cut, 4)
     part = tilt_part(sampled(mu, rate, cut), 1, c, float(t[1]))
@@ -114,7 +118,18 @@ def test_the_variation_over_t_is_a_bound(mu, rate, c, cut):
         assert modulus(mu, rate, c, float(at), cut) <= part.variation / at
 
 
-@pytest.mark.parametrize(("mu", "rate", "c", "cut"), CASES)
+@pytest.mark.parametrize(("mu", "rate", "c", "cut"), STEEP)
+def test_every_shifted_line_is_a_bound_at_a_steep_tilt(mu, rate, c, cut):
+    t = frequencies(mu, rate, c, cut, 4)
+    part = tilt_part(sampled(mu, rate, cut), 1, c, float(t[1]))
+    growth, fall, rise, edge, masses = part.shifted
+    assert rise is None
+    for at in t:
+        rows = growth + np.log(np.sum(np.exp(-at * fall) * masses, axis=1) + edge)
+        assert math.log(modulus(mu, rate, c, float(at), cut)) <= np.min(rows)
+
+
+@pytest.mark.parametrize(("mu", "rate", "c", "cut"), [*CASES, *STEEP[:4]])
 def test_the_variation_is_not_below_that_on_dense_nodes(mu, rate, c, cut):
     step = sampled(mu, rate, cut)
     part = tilt_part(step, 1, c, 5.0 / mu)

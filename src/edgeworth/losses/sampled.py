@@ -149,7 +149,10 @@ class SampledLoss(PrivacyLoss):
     def nodes(self, tilt: tuple[float, float] = (0.0, 1.0)) -> Nodes:
         """The nodes of the base with their losses transformed."""
         if isinstance(self.base, GaussianLoss):
-            base = self.base.analytic_nodes(tilt, (self._left_peak(tilt[0]), max(0.0, tilt[1] * self.base.mu)))
+            # |1 - p + p e^l| >= 1 - p where |Im l| <= pi/2: e^(cL) is at most (1 - p)^c there, and its mean at least 1
+            most_growth = max(0.0, -tilt[0]) * -math.log1p(-self.rate)
+            peaks = self._left_peak(tilt[0]), max(0.0, tilt[1] * self.base.mu)
+            base = self.base.analytic_nodes(tilt, peaks, most_growth)
         else:
             base = self.base.nodes(tilt)
         loss, log_weight = self._loss(base.loss), base.log_weight

@@ -215,11 +215,27 @@ class Answers:
             lower[asked], upper[asked] = self._delta(direction, epsilon[asked])
         return Ends(lower, upper)
 
+    def _narrow_by_whole_lines(self, direction: Direction, ask: Ask) -> Ends | None:
+        """All answers of a backward reading at small rates from whole lines, if they are narrow.
+
+        It is one of tilts to the left, at which far outcomes weigh nothing, however rare they are.
+        """
+        if direction == "backward" and self._is_sparse and math.isfinite(self._turning):
+            with suppress(*GIVES_UP):
+                if all_narrow(ends := ask(self._at(0), slice(None)), self._wide):
+                    return ends
+        return None
+
     def _delta(self, direction: Direction, epsilon: Array) -> Ends:
         # A guess from the normal law, on the shallow side: tails are heavier than that.
         away = np.minimum(np.maximum(epsilon - self._bulk.mean_under_q, 0.0), _FARTHEST) * self._bulk.width
         depth = -0.3 * away * away
-        return self._ask_again(depth, lambda answers, mine: answers.delta(direction, epsilon[mine]), self._wide)
+
+        def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
+            return answers.delta(direction, epsilon[mine])
+
+        found = self._narrow_by_whole_lines(direction, ask)
+        return self._ask_again(depth, ask, self._wide) if found is None else found
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
@@ -228,7 +244,8 @@ class Answers:
         def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
             return answers.epsilon(direction, delta[mine])
 
-        return self._with_whole_lines(self._ask(depth, ask, self._wide), ask, self._wide)
+        found = self._narrow_by_whole_lines(direction, ask)
+        return self._with_whole_lines(self._ask(depth, ask, self._wide), ask, self._wide) if found is None else found
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""

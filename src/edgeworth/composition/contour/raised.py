@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import log_ndtr, wofz
 
 from edgeworth.composition.contour.sampled_gaussian import even_nodes
+from edgeworth.composition.contour.strip import is_steep, strip_growth, turned_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class Raised(NamedTuple):
 def raised(step: SampledGaussian, c: float, nats: float, window: tuple[float, float]) -> Raised:
     """The nodes above the window, at the height that lets them be farthest apart."""
     y = np.asarray(min(_WIDEST * 0.5 * math.pi / step.mu, _HIGHEST) * _HEIGHTS, dtype=np.float64)
-    growth, doubled = _growth(step, c, y), _growth(step, c, 2 * y)
+    growth, doubled = _growth(step, c, y, window), _growth(step, c, 2 * y, window)
     spacing = np.where(growth < _MOST_GROWTH, 2 * math.pi * y / (nats + doubled + math.log(2)), 0.0)
     best = int(np.argmax(spacing))
     h, height = float(spacing[best]), float(y[best])
@@ -81,15 +82,26 @@ def raised(step: SampledGaussian, c: float, nats: float, window: tuple[float, fl
     top = float(np.max(real))
     weight = np.exp(exponent + c * loss - top)
     whole = complex(np.sum(weight))
-    size = np.exp(real - top + (float(growth[best]) - height * height / 2 + math.log(2 * math.pi) / 2 + 1e-9))
+    if is_steep(step, c):
+        real += turned_by(c, step.mu * height, step.posterior(x))
+    else:
+        real += float(growth[best]) - height * height / 2
+    size = np.exp(real - top + (math.log(2 * math.pi) / 2 + 1e-9))
     size /= abs(whole)
     edge = float(size[0] + size[-1]) / h  # density at the ends; beyond, it falls faster than e^-|x|
     return Raised(loss, weight / whole, size, noise, blur, 4.2 * math.exp(-nats) + 2 * edge)
 
 
-def _growth(step: SampledGaussian, c: float, y: Array) -> Array:
-    """At least the log of |w(x + iy)|/w(x)."""
-    return np.asarray(step.strip_factor * y * y / 2 + min(c, 0.0) * np.log(np.cos(step.mu * y / 2)))
+def _growth(step: SampledGaussian, c: float, y: Array, window: tuple[float, float]) -> Array:
+    """At least the log of the integral of |w(x + iy)| over that of w(x), for falling y.
+
+    |e^(cL)| grows by cos(mu y/2)^c at most where c < 0; at steep tilts a closer look is taken where mu y <= pi/2.
+    """
+    growth = np.asarray(step.strip_factor * y * y / 2 + min(c, 0.0) * np.log(np.cos(step.mu * y / 2)))
+    low = step.mu * y <= 0.5 * math.pi
+    if is_steep(step, c) and low.any():
+        growth[low] = np.minimum(growth[low], strip_growth(step, c, 0.0, y[low][::-1], window)[::-1])
+    return growth
 
 
 def _loss(step: SampledGaussian, x: Array, height: float) -> tuple[Complex, Array]:

@@ -93,14 +93,16 @@ class SampledGaussian:
 
     @property
     def steepest(self) -> tuple[float, float]:
-        """Those of the loss; after a cut, the tilts whose mass stays near it, and right of the first nodes."""
+        """Those of the loss, and so far left as nodes are; after a cut, the tilts whose mass stays near it."""
+        left = -_LEFTMOST / (self.leftmost * self.mu)
         if math.isinf(self.cut):
-            return self.whole.steepest
+            least, most = self.whole.steepest
+            return min(least, left), most
         near = self.posterior_at(self.cut + 4 * self.softness)
         # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
         most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
-        return -max(1e4, _LEFTMOST / self.leftmost) / self.mu, most
+        return min(-1e4 / self.mu, left), most
 
     @cached_property
     def log_dropped(self) -> tuple[float, float]:

@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.contour.strip import HIGHEST, bend_of_turned, turned_by
+
 if TYPE_CHECKING:
     from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
     from edgeworth.losses import ReplacedGaussianLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["WIDEST_STRIP", "Shifted", "mixture_bounds", "shifted_bounds", "with_cell_masses"]
+__all__ = [
+    "WIDEST_STRIP",
+    "Shifted",
+    "mixture_bounds",
+    "shifted_bounds",
+    "steep_bounds",
+    "with_cell_masses",
+]
 
 _UNIT = 2.0**-53
 WIDEST_STRIP = 0.85  # of theta = pi/2: as wide as the quadrature in x makes its own
 _MOST_SHIFTS = 24
 # Where lines are tried: from and to, in units of what is best for a normal law, and at most from this share of the top.
 _NEAR_NORMAL, _ANY = (0.75, 1.5, 1 / 16), (0.1, 4.2, 1 / 64)
-_HIGHEST = 0.57  # of pi: there and below, the sums in the bound far out are as exact as the weights
 _BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
 _SHIFTED_QUADRATURE = 2e-17
 _DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
@@ -35,7 +43,8 @@ class Shifted(NamedTuple):
 
     A is Im L(x + iy) at every node and B = c (Re L(x + iy) - L(x)), a row for each y; v the weights. For c >= 0 B is
     at most 0, and left out. Of a jump v are at least the masses of the cells right of the nodes, and B is counted in
-    the growth: their sum is an upper bound to all its digits, however small.
+    the growth: their sum is an upper bound to all its digits, however small. At a steep tilt to the left it is v e^B
+    that is at least the masses, a row for each y.
     """
 
     growth: Array
@@ -49,7 +58,7 @@ class Shifted(NamedTuple):
         """At least log |phi| at each t and beyond it."""
         exponent = np.multiply.outer(-t, self.fall)
         if self.masses is not None:
-            sums = np.exp(np.maximum(exponent, -_DEEPEST)) @ self.masses + self.edge
+            sums = np.einsum("...x,...x", np.exp(np.maximum(exponent, -_DEEPEST)), self.masses) + self.edge
             return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
         if self.rise is not None:
             exponent += self.rise
@@ -113,7 +122,7 @@ def _heights(mu: float, slope: float, frequency: float, span: tuple[float, float
 
     A normal law has its best at y = t slope, t from 0.6 to 1.3 of the frequency, and Im L rises less than linearly.
     """
-    best, top = frequency * slope, min(_HIGHEST * math.pi / mu, 12.0)
+    best, top = frequency * slope, min(HIGHEST * math.pi / mu, 12.0)
     highest, y = min(top, span[1] * best), min(span[0] * best, span[2] * top)
     heights: list[float] = []
     while y < highest and len(heights) < _MOST_SHIFTS:
@@ -132,6 +141,27 @@ def with_cell_masses(shifted: Shifted, weight: Array, h: float, bend: float) -> 
     """The same with at least the mass of each cell at its left end, where e^(-tA) is largest; beyond the ends, v/h."""
     masses = np.append(np.maximum(weight[1:], weight[:-1]) * math.exp(h * h * bend / 8), weight[-1] / h)
     return shifted._replace(edge=shifted.edge + weight[0] / h, masses=masses)
+
+
+def steep_bounds(
+    step: SampledGaussian, c: float, posterior: Array, log_weight: Array, h: float, frequency: float
+) -> Shifted:
+    """The same for a steep tilt to the left, cell by cell: v e^B at least the masses of |w(x + iy)|, on [0, pi/2].
+
+    e^(-tA) is largest at the left end, and log v + B = c Re L(x + iy) + log density exceeds the larger end by
+    B'' h^2/8 at most. Beyond the last node |w(x + iy)| falls as w does, or faster.
+    """
+    y = _heights(step.mu, step.mu * float(np.exp(log_weight) @ posterior), frequency, _ANY)
+    y = y[step.mu * y <= 0.5 * math.pi]
+    theta = step.mu * y[:, None]
+    log_mass = log_weight + turned_by(c, theta, posterior)
+    half = np.minimum(posterior[1:], 0.5)
+    bend = 1 + bend_of_turned(step, c, theta, half)
+    inner = np.maximum(log_mass[:, 1:], log_mass[:, :-1]) + h * h * bend / 8
+    logs = np.concatenate([inner, log_mass[:, [0, -1]] - math.log(h)], axis=1)
+    masses = np.exp(np.where(logs > _STEEPEST, math.inf, np.maximum(logs, -_DEEPEST)))  # inf says nothing
+    fall = _turned(theta[:, 0], posterior)
+    return Shifted(y * y / 2, fall, None, masses[:, -2], np.delete(masses, -2, axis=1))
 
 
 def _rise(c: float, theta: Array, posterior: Array) -> tuple[Array, Array]:

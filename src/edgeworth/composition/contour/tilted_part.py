@@ -22,8 +22,10 @@ from edgeworth.composition.contour.shifted import (
     Shifted,
     mixture_bounds,
     shifted_bounds,
+    steep_bounds,
     with_cell_masses,
 )
+from edgeworth.composition.contour.strip import is_steep, strip_growth
 from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiples
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.errors import TooLarge
@@ -45,10 +47,9 @@ _LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
 _WORTH_A_PRODUCT = 48
-_CELLS = np.linspace(0.0, 1.0, 150)
 _LOOKING = np.linspace(0.0, 1.0, 96)
 _DENSE = 0.01  # n p^2 from which on the sum is so near a normal law that few lines are tried far out, by measurement
-_LOW = 200.0  # a frequency, times an angle
+_STEEP, _MOST_BEND = 1.0, 600.0  # nats, from which on a cell has a bend of its own, and beyond which it says nothing
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
 _FEW_POINTS = 400  # … where that makes no more points
 _STRIPS = np.array([0.004, 0.012, 0.035, 0.08, 0.18, 0.42, WIDEST_STRIP])  # candidates, as shares of theta = pi/2
@@ -218,7 +219,10 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     blur = float(weight @ moved)
     noise = weight_noise(loss, log_weight, c) + of_window + abs(c) * moved
     dense = count * step.rate**2 >= _DENSE
-    shifted = shifted_bounds(step, c, ends, posterior, weight, frequency, dense=dense)
+    if is_steep(step, c):
+        shifted = steep_bounds(step, c, posterior, exponent - log_sum(exponent), h, frequency)
+    else:
+        shifted = shifted_bounds(step, c, ends, posterior, weight, frequency, dense=dense)
     if step.is_jump:
         shifted = with_cell_masses(shifted, weight, h, step.bend(c))
         log_moment = log_sum(c * loss + log_weight)
@@ -270,19 +274,20 @@ def _spacing(step: SampledGaussian, c: float, frequency: float, nats: float, win
     """The distance of nodes x that leaves e^-nats of phi up to the frequency.
 
     On the line Im x = y, with theta = mu y < pi/2 and r the posterior of Q, |e^((c+it)L)| grows from the real line
-    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0. The best of some strips is taken, r
-    being counted as 1 where that hardly matters.
+    by at most e^(|t| min(theta, r tan theta)), and by cos(theta/2)^c where c < 0, or at a steep tilt to
+    (1 - p)^c. The best of some strips is taken, r being counted as 1 where that hardly matters.
     """
     y = np.minimum(_STRIPS * (0.5 * math.pi / step.mu), math.sqrt(2 * NATS))
     least = 0.5 * step.strip_factor * y * y
     if c < 0:
-        least = least + c * np.log(np.cos(0.5 * step.mu * y))
+        turned = c * np.log(np.cos(0.5 * step.mu * y))
+        least = least + (np.minimum(turned, c * math.log1p(-step.rate)) if is_steep(step, c) else turned)
     most = frequency * step.mu * y + least
     widest, plain = (float((2 * math.pi * y / (nats + growth)).max()) for growth in (least, most))
     if plain > _NEARLY * widest and window[1] - window[0] < _FEW_POINTS * plain:
         return plain
     y = y[_worth_trying(most, nats) :]
-    growth = _strip_growth(step, c, frequency, y, window)
+    growth = strip_growth(step, c, frequency, y, window)
     return max(plain, float((2 * math.pi * y / (nats + growth)).max()))
 
 
@@ -312,56 +317,20 @@ def _high(log_density: Array, nats: float) -> NDArray[np.intp]:
     return np.flatnonzero(log_density > log_density.max() - nats)
 
 
-def _strip_growth(step: SampledGaussian, c: float, frequency: float, y: Array, window: tuple[float, float]) -> Array:
-    """At least the log of the integral of |w(x + iy)| for the frequency, relative to that of w(x); for each y."""
-    theta = step.mu * y
-    # A wide strip has to look far: at high frequencies each has its own cells.
-    looking = theta[-1:] if math.isinf(step.cut) or frequency * theta[-1] < _LOW else theta
-    first, last = np.array([_strip_range(step, c, frequency, one, window) for one in looking.tolist()]).T
-    x = first[:, None] + (last - first)[:, None] * _CELLS
-    gap = x[:, 1] - x[:, 0]
-    every = x.ravel()  # its last is its largest: the widest strip looks farthest
-    exponent = (c * step.loss(every) + step.log_density(every)).reshape(x.shape)
-    rise = frequency * np.minimum(theta[:, None], np.tan(theta)[:, None] * step.posterior(x[:, 1:]))
-    # On each cell the larger end above, the smaller below, and what a bend of the exponent can add between them.
-    top = exponent.max(axis=1, keepdims=True)
-    above = np.maximum(exponent[:, 1:], exponent[:, :-1]) - top + rise
-    most = above.max(axis=1)
-    # Exponents that underflow are slow: above they are raised, below left out.
-    log_above = most + np.log(np.exp(np.maximum(above - most[:, None], -700.0)).sum(axis=1))
-    below = np.minimum(exponent[:, 1:], exponent[:, :-1]) - top
-    with np.errstate(divide="ignore"):  # too coarse a grid sees nothing, and says inf
-        log_below = np.log(np.exp(below, where=below > -700.0, out=np.zeros(below.shape)).sum(axis=1))
-    bend = gap * gap * step.bend(c) / 4
-    turned = -max(0.0, -c) * np.log(np.cos(theta / 2))
-    return np.asarray(step.strip_factor * y * y / 2 + turned + log_above - log_below + bend)
-
-
-def _strip_range(
-    step: SampledGaussian, c: float, frequency: float, theta: float, window: tuple[float, float]
-) -> tuple[float, float]:
-    """Ends beyond which w e^rise, rise = |t| min(theta, r tan theta), has less than e^-NATS of its integral."""
-    rise = frequency * math.tan(theta)
-    first = rise * step.posterior_at(window[0])  # left of the window it is at most this
-    left = window[0] - math.sqrt(2 * (NATS + min(first, frequency * theta)))
-    deep = math.sqrt(2 * NATS)
-    right = max(window[1], min(c * step.mu, step.falling_from(c))) + deep + math.sqrt(2 * frequency * theta)
-    if math.isinf(step.cut):
-        return left, right
-    # The rise has a slope of at most t tan(theta) mu r, as if the tilt were that much steeper.
-    far = max(window[1], step.falling_from(max(c, 0.0) + rise))
-    return left, min(right, far + deep, max(far, step.cut) + 14 * step.softness)
-
-
 def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:
     """The total variation of w/L', L' = mu r: by parts, |phi(t)| is at most that over |t|.
 
     log(w/L') has a second derivative of at most B in size, so inside a cell it exceeds the larger end by a factor of
-    at most e^(B h^2/8), and what the nodes do not see of it is at most 2 (e^(B h^2/8) - 1) times the larger end.
+    at most e^(B h^2/8), and what the nodes do not see of it is at most 2 (e^(B h^2/8) - 1) times the larger end. L''
+    is mu^2 r (1 - r), and r rises: at a steep tilt to the left B is that of each cell.
     """
     if step.mu > _LARGEST_MU:  # w/L' may still rise left of the window
         return math.inf
     g = weight / (h * step.mu * posterior)
-    hidden = math.expm1(h * h * step.bend(abs(c) + 1) / 8)
+    bend = h * h * step.bend(abs(c) + 1) / 8
+    if bend > _STEEP:
+        half = np.minimum(posterior[1:], 0.5)
+        bend = h * h * (step.strip_factor + (abs(c) + 1) * step.mu**2 * half * (1 - half)) / 8
+    hidden = np.expm1(np.minimum(bend, _MOST_BEND))
     run = np.abs(g[1:] - g[:-1]) + 2 * hidden * np.maximum(g[1:], g[:-1])
     return float(np.add.reduce(run) + g[0] + g[-1]) * (1 + 1e-9)
