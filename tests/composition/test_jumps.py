@@ -17,6 +17,7 @@ from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 HERE = Path(__file__)
 ROWS = json.loads(HERE.with_name("truth_jumps.json").read_text(encoding="utf-8"))
 TWO = json.loads(HERE.with_name("truth_two_steps.json").read_text(encoding="utf-8"))
+BESIDE = json.loads(HERE.with_name("truth_beside_gaussian.json").read_text(encoding="utf-8"))
 
 
 def total_of(sigma, rate, n):
@@ -50,6 +51,36 @@ def test_two_steps_contain_the_truth_with_every_number_of_jumps(row):
     for most in (1, 2):
         ends = JumpAnswers(total_of(sigma, rate, 2), level, most).delta("forward", np.array([epsilon]))
         assert ends.lower[0] * (1 - 1e-15) <= truth <= ends.upper[0] * (1 + 1e-15)
+
+
+def beside_gaussian(sigma, rate, samples, noise, count, response, responses):
+    run = ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** samples * ew.Gaussian(noise) ** count
+    return run * ew.RandomizedResponse(response) ** responses if responses else run
+
+
+@pytest.mark.parametrize("row", BESIDE, ids=lambda row: "-".join(map(str, row["case"])))
+def test_few_samples_beside_gaussian_noise_contain_the_truth_and_are_narrow(row):
+    direction, *steps, epsilon = row["case"]
+    truth = float(row["delta"])
+    account = ew.account(beside_gaussian(*steps), direction=direction)
+    ends = account.delta(epsilon)
+    assert ends.lower <= truth <= ends.upper
+    assert ends.upper - ends.lower <= 1e-9 * truth
+    back = account.epsilon(truth)
+    assert back.lower <= epsilon * (1 + 1e-14)
+    assert back.upper >= epsilon * (1 - 1e-14)
+    assert back.upper - back.lower <= 1e-9 * epsilon
+
+
+@pytest.mark.parametrize("row", BESIDE, ids=lambda row: "-".join(map(str, row["case"])))
+def test_few_samples_beside_gaussian_noise_contain_the_truth_with_every_number_of_jumps(row):
+    direction, *steps, epsilon = row["case"]
+    truth = float(row["delta"])
+    level = math.ceil((25 - math.log(truth)) / 10)
+    for most in (1, 2):
+        answers = JumpAnswers(TotalLoss.of(beside_gaussian(*steps)), level, most)
+        ends = answers.delta(direction, np.array([epsilon]))
+        assert ends.lower[0] <= truth <= ends.upper[0]
 
 
 @pytest.mark.parametrize(("sigma", "rate", "n"), [(1.0, 0.01, 3000), (2.0, 0.02, 500)])

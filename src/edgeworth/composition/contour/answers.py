@@ -45,7 +45,7 @@ _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without
 _NEARLY_DENSE = 1e-3  # n p^2 from which on its whole lines can be had
 _WIDE = 1e-10  # a relative width at which the other way is tried, …
 _WIDE_MISS = 1e-8  # … and for f, …
-_WIDE_FEW = 1e-7  # … and for few samples, …
+_WIDE_FEW = 1e-7  # … and for few samples without Gaussian noise beside them, …
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
@@ -68,7 +68,9 @@ class Answers:
         density = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0)
         self._is_sparse = density < _SPARSE
         self._is_nearly_dense = density >= _NEARLY_DENSE
-        self._wide = _WIDE_FEW if 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY else _WIDE
+        few = 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY
+        self._is_smooth = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
+        self._wide = _WIDE_FEW if few and not self._is_smooth else _WIDE
 
     @cached_property
     def _jumping(self) -> Jumping | None:
@@ -137,7 +139,7 @@ class Answers:
     def _with_whole_lines(self, ends: Ends, ask: Ask, wide: float) -> Ends:
         """Where the law splits in two its whole lines come last: they take longest, and seldom do."""
         if self._is_sparse:
-            wide = wide if self._is_nearly_dense else max(wide, _WIDE_FEW)
+            wide = wide if self._is_nearly_dense or self._is_smooth else max(wide, _WIDE_FEW)
             self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, wide)
             self._forget_long_lines()
         return ends

@@ -83,9 +83,13 @@ Counted: TypeAlias = "tuple[tuple[Step, int], ...]"
 
 
 def applies(total: TotalLoss) -> bool:
-    """Whether there are samples of Gaussian noise at a small rate, and not too many different ones."""
-    samples = [n for step, n in Steps.of(total).others if _may_jump(step)]
-    return 0 < len(samples) <= _MOST_PARTS and sum(samples) > 1
+    """Whether there are samples of Gaussian noise at a small rate, and not too many different ones.
+
+    A lone sample that jumps leaves nothing of its bulk: Gaussian noise beside it has to smooth what is left.
+    """
+    steps = Steps.of(total)
+    samples = [n for step, n in steps.others if _may_jump(step)]
+    return 0 < len(samples) <= _MOST_PARTS and (sum(samples) > 1 or steps.gaussian > 0)
 
 
 def _may_jump(step: Step) -> bool:

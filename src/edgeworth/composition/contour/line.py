@@ -160,9 +160,9 @@ class Line:
                 raise TooLarge("runs of nothing but atoms are too likely for the line integral")
 
     def _tilted(self, parts: list[TiltedPart], frequency: float) -> list[TiltedPart]:
-        """The parts, good for frequencies up to the given one; those above the real line are good for all."""
+        """The parts, good for frequencies up to the given one; those above the real line, and formulas, are for all."""
         return [
-            part if part is not None and part.raised is not None else tilt_part(step, n, self.c, frequency)
+            part if part is not None and part.is_good_for_all else tilt_part(step, n, self.c, frequency)
             for part, (step, n) in zip_longest(parts, self._others)
         ]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
+from edgeworth.composition.contour.laplace_formula import LaplaceFormula
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, even_nodes
 from edgeworth.composition.contour.shifted import (
@@ -43,6 +44,7 @@ __all__ = ["TiltedPart", "tilt_nodes", "tilt_part"]
 _UNIT = 2.0**-53
 _MOST_POINTS = 60_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
+_POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
 _LARGEST_BLOCK = 1_000_000
 _BLOCK = 32
@@ -84,11 +86,18 @@ class TiltedPart:
     """The same law above the real line, where the frequency is too high for that."""
     blur: float = 0.0
     """The mean absolute error of L, besides a relative one."""
+    formula: LaplaceFormula | None = None
+    """The same law as a formula, where the frequency is too high for nodes."""
 
     @property
     def points(self) -> int:
         """How many nodes in x a value of phi is made of."""
-        return (self.raised or self).loss.size
+        return 1 if self.formula is not None else (self.raised or self).loss.size
+
+    @property
+    def is_good_for_all(self) -> bool:
+        """Whether the frequency that was asked for is no limit."""
+        return self.raised is not None or self.formula is not None
 
     def log_far_bound(self, t: Array) -> Array:
         """At least log |phi| at each t and beyond it: it only falls with t."""
@@ -102,6 +111,8 @@ class TiltedPart:
 
         Small losses make small terms: nothing of the size of one ulp of 1 is ever added.
         """
+        if self.formula is not None:
+            return self.formula.less_one(t)
         nodes = self.raised or self
         return sums_of_waves(nodes.loss, nodes.weight, t), self._error(t)
 
@@ -111,7 +122,7 @@ class TiltedPart:
         With a_j, b_k the waves e^(itL) - 1 at t = j h and k m h, that at (k m + j) h is a_j + b_k + a_j b_k. The sums
         of v a_j b_k are a product of matrices, in blocks of 32 nodes so that few roundings follow one another.
         """
-        if count < _WORTH_A_PRODUCT:
+        if count < _WORTH_A_PRODUCT or self.formula is not None:
             return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
         m, nodes = math.isqrt(count - 1) + 1, self.raised or self
         blocks = -(-nodes.loss.size // _BLOCK)
@@ -168,13 +179,11 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
         return _tilt_replaced_gaussian(step, count, c, frequency)
     # A tilt as steep as the frequency makes panels short enough for the oscillation.
     steepest = max(abs(c), 1.0) + frequency
+    if isinstance(step, LaplaceLoss):
+        return _tilt_laplace(step, count, c, steepest)
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
-    if not isinstance(step, LaplaceLoss):
-        return part
-    atoms, decay = _laplace_decay(step, c, part.log_moment)
-    return replace(part, atoms=atoms, decay=decay)
+    return tilt_nodes(step.nodes((-steepest, steepest)), count, c)
 
 
 def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> TiltedPart:
@@ -187,6 +196,15 @@ def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> Tilted
     noise = weight_noise(nodes.loss, nodes.log_weight, c) + extra
     moment = certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra)
     return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
+
+
+def _tilt_laplace(step: LaplaceLoss, count: int, c: float, steepest: float) -> TiltedPart:
+    """Laplace noise: atoms and panels, or its formula where these would be many: it has an ulp of 1, which adds up."""
+    formula = LaplaceFormula(step.theta, c) if _POINTS_OF_LAPLACE * step.theta * steepest > _MANY_POINTS else None
+    steepest = steepest if formula is None else max(abs(c), 1.0)
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    atoms, decay = _laplace_decay(step, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay, formula=formula)
 
 
 def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
