@@ -127,7 +127,14 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
     mixed = mixture.applies(total) and max(_rates(total)) <= _LARGEST_MIXED
-    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+    made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+    return _by_remainder(total, TestsOf(first, made), aim) if mixture.has_remainder(total) else made
+
+
+def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
+    """The same answers, with f from 1 - delta as a mixture, and their own tests for what that leaves wide."""
+    remainder = mixture.remainder_of(total, _samples_alone)
+    return ByProfile(answers, aim.wide, slow=True, tests_last=True, remainder=remainder)
 
 
 def _rates(total: TotalLoss) -> list[float]:
@@ -160,7 +167,9 @@ def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
     def after() -> Answers:
         return by_lines(total, aim) if noisy_lines.applies(total) else rounded(total, aim)
 
-    return FewFirst(_mixed(total, aim), after, aim.wide, MIXTURES)
+    first = _mixed(total, aim)
+    first = _by_remainder(total, first, aim) if mixture.has_remainder(total) else first
+    return FewFirst(first, after, aim.wide, MIXTURES)
 
 
 def _mixed(total: TotalLoss, aim: Aim) -> Answers:
