@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgeworth as ew
+from edgeworth.composition import mixture
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.concave import greatest
 from edgeworth.composition.lattice.work import charge
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.errors import ComputationFailed
+from edgeworth.losses import TotalLoss
 
 
 class Profiled:
@@ -247,3 +249,14 @@ def test_between_two_runs_of_responses_f_of_laplace_noise_has_its_digits(top):
     bracket = ew.account(mechanism, direction="forward").tradeoff(alpha)
     assert bracket.lower - 1e-13 <= truth <= bracket.upper + 1e-13
     assert bracket.upper - bracket.lower < 1e-9 * bracket.upper
+
+
+def test_a_kink_that_is_all_but_sharp_is_found_in_few_rounds():
+    """Noise of 1e-6 beside one response: g has a smooth top that is no wider than that."""
+    total = TotalLoss.of(ew.RandomizedResponse(1.0) * ew.Gaussian(1e6))
+    engine = mixture.prepared(total)
+    alpha = np.array([0.2])
+    ends = ByProfile(engine, 1e-9, slow=True).tradeoff("forward", alpha)
+    truth = ew.account(ew.RandomizedResponse(1.0)).tradeoff(0.2).value
+    assert ends.upper[0] - ends.lower[0] <= 1e-9
+    assert abs(ends.upper[0] - truth) <= 1e-6  # noise lowers f by no more than its own distance

@@ -19,6 +19,8 @@ from edgeworth.composition.concave import greatest
 from edgeworth.composition.lattice.work import done
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.composition.answered import Answers
     from edgeworth.losses.law import Array
 
@@ -37,6 +39,8 @@ _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
 _CLOSE = 0.05  # of two gaps: a place next to a known one, with which it would make a poor line
 _MOST_IDLE = 4  # rounds of a slow engine that narrow nothing
+_NEARER = 0.125  # of the distance to the best place, after such a round: on a kink that is all but sharp
+_FINEST = 1e-10  # relative: the least distance of two places
 
 
 class ByProfile(Forwarding):
@@ -45,9 +49,19 @@ class ByProfile(Forwarding):
     The readings of a quick engine are searched together, those of a slow one alone, if they are few.
     """
 
-    def __init__(self, answers: Answers, wide: float, *, slow: bool = False, tests_last: bool = False) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        wide: float,
+        *,
+        slow: bool = False,
+        tests_last: bool = False,
+        remainder: Callable[[Direction, Array], Ends] | None = None,
+    ) -> None:
+        """`remainder`: 1 - delta, from those who have more digits of it than of delta where that is close to 1."""
         super().__init__(answers)
         self._wide, self._slow, self._tests_last = wide, slow, tests_last
+        self._remainder = remainder
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
@@ -86,6 +100,14 @@ class ByProfile(Forwarding):
                 open_ = [one for one, *ends in zip(open_, *parts, strict=True) if one.goes_on(Ends(*ends))]
 
     def _gains(self, direction: Direction, alpha: Array, t: Array) -> Ends:
+        """Ends of g(e^t): 1 - delta(t) - e^t alpha, where 1 - delta is known as such, or by delta."""
+        if self._remainder is None:
+            return self._by_delta(direction, alpha, t)
+        found, line = self._remainder(direction, t), np.exp(t) * alpha
+        slack = 8 * _UNIT * (found.upper + line)
+        return Ends(found.lower - line - slack, found.upper - line + slack)
+
+    def _by_delta(self, direction: Direction, alpha: Array, t: Array) -> Ends:
         """Ends of g(e^t): 1 - delta(t) - e^t alpha for t >= 0, e^t (1 - alpha - delta'(-t)) for t < 0."""
         lower, upper = np.empty(t.size), np.empty(t.size)
         left, u = t < 0, np.exp(t)
@@ -134,7 +156,7 @@ class _Search:
         best = min(max(int(np.argmax(middle)), 1), t.size - 2)
         kept, near = slice(max(best - 2, 0), best + 3), slice(best - 1, best + 2)
         self._t, self._gains = t[kept], Ends(gains.lower[kept], gains.upper[kept])  # two on each side have a line
-        self.asked = _between(t[near], place, self._poor)
+        self.asked = _between(t[near], place, self._poor, 0.5 * _NEARER**self._idle)
         self._rounds += 1
         if self._rounds == _MOST_ROUNDS or self._idle == self._most_idle:
             return False
@@ -157,9 +179,16 @@ class _Search:
         return bool(np.all(width <= _HOPELESS * self._wide * scale))
 
 
-def _between(t: Array, place: float, poor: Array) -> Array:
-    """The middles of both gaps, and the place where two lines cross, if it is a new one: at a kink they cross on it."""
-    middles = 0.5 * (t[:-1] + t[1:])
+def _between(t: Array, place: float, poor: Array, share: float) -> Array:
+    """The middles of both gaps, and the place where two lines cross, if it is a new one: at a kink they cross on it.
+
+    Next to a kink that is known already, places at some share of the gaps.
+    """
+    gaps = np.array([t[0] - t[1], t[2] - t[1]])
+    if abs(place - t[1]) <= _CLOSE * (t[2] - t[0]):
+        least = np.minimum(0.5, _FINEST * (1 + abs(t[1])) / np.abs(gaps))
+        return np.asarray(t[1] + np.maximum(share, least) * gaps)
+    middles = t[1] + 0.5 * gaps
     known = np.concatenate([t, middles, poor])
     if not t[0] < place < t[-1] or np.min(np.abs(known - place)) <= _CLOSE * (t[-1] - t[0]):
         return np.asarray(middles)

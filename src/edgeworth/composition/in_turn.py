@@ -67,6 +67,7 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
+_SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
 _RARE = 0.03  # n p, below which jumps are rare
 _LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
@@ -127,7 +128,16 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
     mixed = mixture.applies(total) and max(_rates(total)) <= _LARGEST_MIXED
-    return Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+    made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+    return _by_remainder(total, TestsOf(first, made), aim) if mixture.has_remainder(total) else made
+
+
+def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
+    """The same answers, with f from 1 - delta as a mixture: before their own tests, or after if lines take long."""
+    remainder = mixture.remainder_of(total, _samples_alone)
+    samples = [loss.base for loss, _ in total.parts if isinstance(loss, SampledLoss)]
+    short = all(isinstance(base, GaussianLoss) and base.mu <= _SHORT_JUMPS for base in samples)
+    return ByProfile(answers, aim.wide, slow=True, tests_last=short, remainder=remainder)
 
 
 def _rates(total: TotalLoss) -> list[float]:
@@ -160,7 +170,9 @@ def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
     def after() -> Answers:
         return by_lines(total, aim) if noisy_lines.applies(total) else rounded(total, aim)
 
-    return FewFirst(_mixed(total, aim), after, aim.wide, MIXTURES)
+    first = _mixed(total, aim)
+    first = _by_remainder(total, first, aim) if mixture.has_remainder(total) else first
+    return FewFirst(first, after, aim.wide, MIXTURES)
 
 
 def _mixed(total: TotalLoss, aim: Aim) -> Answers:

@@ -1,5 +1,12 @@
 """Few steps with noise, alone or beside few-valued ones: formulas, one integral, and mixtures over all values."""
 
-from edgeworth.composition.mixture.engine import applies, has_formulas, has_two_lattices, prepared
+from edgeworth.composition.mixture.engine import (
+    applies,
+    has_formulas,
+    has_remainder,
+    has_two_lattices,
+    prepared,
+    remainder_of,
+)
 
-__all__ = ["applies", "has_formulas", "has_two_lattices", "prepared"]
+__all__ = ["applies", "has_formulas", "has_remainder", "has_two_lattices", "prepared", "remainder_of"]

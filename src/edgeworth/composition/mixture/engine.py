@@ -19,6 +19,7 @@ from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, On
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula, Mixed
 from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
+from edgeworth.composition.mixture.remainder import Remainder
 from edgeworth.composition.mixture.two_lattices import lattice_and_values
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["applies", "has_formulas", "has_two_lattices", "prepared"]
+__all__ = ["applies", "has_formulas", "has_remainder", "has_two_lattices", "prepared", "remainder_of"]
 
 _MOST_ATOMS, _MOST_BESIDE = 4_000, 100  # values beside one step, and beside more
+_MOST_FOR_TESTS = 1_000  # beside samples whose 1 - delta is read, most of whose terms cost nothing
 _AIM, _QUICK, _COARSE = 5e-8, 1e-5, 1e-3  # relative widths: of a reading, of one on the way, of a glance
 _LINES = 2e-7  # the same where lines are read, which take longer
 _LITTLE = 1e-8  # of delta, which f does not ask for
@@ -59,9 +61,7 @@ def applies(total: TotalLoss) -> bool:
     if has_formulas(total):
         answered = count == 1 or any(can_be_integrated(loss) for loss, _ in others.parts)
     else:
-        samples = [isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss) for loss, _ in others.parts]
-        answered = all(samples) and count >= _FEWEST_SAMPLES and bool(few_valued.parts)
-        answered = answered and contour.answers_well(others)
+        answered = _are_samples(others) and bool(few_valued.parts)
     return answered and total.is_exact and _atoms(total) is not None
 
 
@@ -69,6 +69,30 @@ def has_formulas(total: TotalLoss) -> bool:
     """Whether one step or two with formulas are all that is not few-valued."""
     others = _split(total)[0]
     return 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
+
+
+def has_remainder(total: TotalLoss) -> bool:
+    """Whether 1 - delta has digits of its own: three samples or more that have lines beside few-valued steps.
+
+    >>> import edgeworth as ew
+    >>> sample, response = ew.PoissonSampled(ew.Gaussian(2.0), rate=1e-4), ew.RandomizedResponse(0.5)
+    >>> [has_remainder(TotalLoss.of(sample**n * response)) for n in (2, 3, 300)]
+    [False, True, True]
+    """
+    others, few_valued = _split(total)
+    listed = bool(few_valued.parts) and atoms_of(few_valued, _MOST_FOR_TESTS) is not None
+    return listed and total.is_exact and _are_samples(others)
+
+
+@lru_cache(maxsize=4)
+def remainder_of(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.prepared) -> Remainder:
+    """1 - delta of a total loss; the last few are kept. `lines` answers for the samples alone."""
+    others, few_valued = _split(total)
+    atoms = atoms_of(few_valued, _MOST_FOR_TESTS)
+    if atoms is None or not _are_samples(others):
+        raise Unsupported("these are not samples of Gaussian noise beside steps that take few values")
+    samples = lines(others)
+    return Remainder(atoms, samples, _by_answers(samples))
 
 
 def has_two_lattices(total: TotalLoss) -> bool:
@@ -114,6 +138,12 @@ def _atoms(total: TotalLoss) -> MergedValues | None:
     """All values of the few-valued steps; None where these are too many."""
     others, few_valued = _split(total)
     return atoms_of(few_valued, _MOST_ATOMS if _count(others) == 1 else _MOST_BESIDE)
+
+
+def _are_samples(others: TotalLoss) -> bool:
+    """Whether these are three samples of Gaussian noise or more that have lines."""
+    samples = [isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss) for loss, _ in others.parts]
+    return all(samples) and _count(others) >= _FEWEST_SAMPLES and contour.answers_well(others)
 
 
 def _count(total: TotalLoss) -> int:

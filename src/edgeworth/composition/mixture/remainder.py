@@ -1,0 +1,94 @@
+"""1 - delta of steps beside few-valued ones, with digits of its own: a small f is a difference from what is left of 1.
+
+Let r = 1 - delta and r' = 1 - delta', and r_S, r'_S those of the steps beside losses l_j, of masses p_j under P and q_j
+under Q. Then
+
+    r(t) = sum of q_j r_S(t - l_j),    r'(t) = sum of p_j r'_S(t + l_j),    r_S(s) = e^s r'_S(-s):
+
+sums of terms >= 0, each of which is 1, or e^s, less what is small on its side of 0.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import Ends, narrow
+from edgeworth.composition.mixture.formulas import placed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeworth.composition.answered import Answers, Direction
+    from edgeworth.composition.mixture.answers import Read
+    from edgeworth.composition.profile_alone import Way
+    from edgeworth.losses import MergedValues
+    from edgeworth.losses.law import Array
+
+__all__ = ["Remainder"]
+
+_UNIT = 2.0**-53
+_AIM = 2e-8  # relative: what terms that are not read may leave open
+_MOST_ASKED = 24  # terms at a time that are read
+_NOTHING = 1e-10  # of a profile: a place at which it is less is not read
+_LOST = 1e-305  # more than is lost of all terms that underflow
+_OTHER: dict[Way, Way] = {"forward": "backward", "backward": "forward"}
+
+
+class Remainder:
+    """Ends of 1 - delta, from the answers of the steps beside the few-valued ones."""
+
+    def __init__(self, atoms: MergedValues, others: Answers, read: Read) -> None:
+        self._atoms, self._read = atoms, read
+        self._most = cache(lambda side: float(others.delta(side, np.zeros(1)).upper[0]))
+        self._reach = cache(lambda side: float(others.epsilon(side, np.array([_NOTHING])).upper[0]))
+
+    def __call__(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of 1 - delta at finite eps; of both directions that is the smaller one."""
+        if direction == "both":
+            one, other = self("forward", epsilon), self("backward", epsilon)
+            return Ends(np.minimum(one.lower, other.lower), np.minimum(one.upper, other.upper))
+        side: Way = "forward" if direction == "forward" else "backward"
+        ends = [self._at(side, x) for x in epsilon.tolist()]
+        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+
+    def _at(self, side: Way, epsilon: float) -> tuple[float, float]:
+        place, room, mass = placed(self._atoms, side, epsilon)
+        ends = _left_of_one(self._at_a_glance, side, place, room)
+        asked = _open(mass, ends)[:_MOST_ASKED]
+        if asked.size:
+            narrow(ends, asked, _left_of_one(self._read, side, place[asked], room[asked]))
+        error = self._atoms.error + (mass.size + 4) * _UNIT
+        low, high = float(mass @ ends.lower) * (1 - error), float(mass @ ends.upper) * (1 + error)
+        most = math.exp(min(epsilon, 0.0)) * (1 + 4 * _UNIT)
+        return max(low - _LOST, 0.0), min(high + self._atoms.lost + _LOST, most)
+
+    def _at_a_glance(self, side: Way, t: Array, room: Array) -> Ends:
+        """The profile does not rise: right of 0 it is what it is there, and beyond some eps next to nothing."""
+        least = t - room * (1 + 4 * _UNIT)
+        right = np.where(least >= self._reach(side), _NOTHING, self._most(side))
+        return Ends(np.zeros(t.size), np.where(least >= 0, right, 1.0))
+
+
+def _open(mass: Array, ends: Ends) -> NDArray[np.intp]:
+    """The terms that leave most open, so many that the others leave next to nothing."""
+    gap = mass * (ends.upper - ends.lower)
+    order = np.argsort(-gap, kind="stable")
+    left = np.cumsum(gap[order][::-1])[::-1]
+    return order[: int(np.count_nonzero(left > _AIM * float(mass @ ends.lower)))]
+
+
+def _left_of_one(read: Read, side: Way, place: Array, room: Array) -> Ends:
+    """Ends of 1 - delta at all that is within `room` of some places: left of 0 by the profile of the other side."""
+    lower, upper = np.empty(place.size), np.empty(place.size)
+    left = place < 0
+    for some, way in ((left, _OTHER[side]), (~left, side)):
+        if some.any():
+            ends = read(way, np.abs(place[some]), room[some])
+            lower[some], upper[some] = 1 - ends.upper - 2 * _UNIT, 1 - ends.lower + 2 * _UNIT
+    exponent, off = np.minimum(place, 0.0), np.where(left, room, 0.0)
+    lower = np.maximum(lower, 0.0) * np.exp(exponent - off) * (1 - 4 * _UNIT)
+    return Ends(lower, upper * np.exp(exponent + off) * (1 + 4 * _UNIT))
