@@ -1,6 +1,6 @@
 """delta(eps) of noisy SGD at tiny rates to 20 digits: the line integral in 300 bits, where a bad tilt costs nothing.
 
-    python tests/composition/truth_jumps.py
+    python tests/composition/contour/truth_jumps.py
 
 rewrites truth_jumps.json. No cut, no jumps, one tilt: of the method under test only the integral itself is shared. Each
 value is computed twice, with other spacings in x and along the line; the two must agree to 1e-18.

@@ -24,7 +24,7 @@ from edgeworth.losses import MergedValues, TotalLoss, privacy_loss
 
 DIRECTIONS = ("forward", "backward")
 NEARLY = 1 + 1e-13
-TWO = json.loads(Path(__file__).with_name("truth_two_steps.json").read_text(encoding="utf-8"))
+TWO = json.loads((Path(__file__).parents[1] / "truth_two_steps.json").read_text(encoding="utf-8"))
 
 
 def sample(sigma, rate):

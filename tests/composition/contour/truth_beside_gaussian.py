@@ -1,6 +1,6 @@
 """delta(eps) of one sample or two at a tiny rate beside Gaussian noise and responses, to 20 digits.
 
-    python tests/composition/truth_beside_gaussian.py
+    python tests/composition/contour/truth_beside_gaussian.py
 
 rewrites truth_beside_gaussian.json. T = S + G + R: the formula of Gaussian noise G at eps - S - R, summed over the
 values of the responses R and integrated over the outcomes x of the samples under Q by the trapezoidal rule,

@@ -1,6 +1,6 @@
 """Laplace steps and atoms composed directly, term by term in real space, to 50 digits and more.
 
-    python tests/composition/truth_residues.py
+    python tests/composition/residues/truth_residues.py
 
 writes truth_residues.json. At the tilt 1/2 a Laplace step is the sum over signs of e^(z s theta) (1 + s w)/2, w = 1/2z.
 The product is expanded with exact integers into terms e^(z tau) w^k, and each is inverted by hand: dividing by z

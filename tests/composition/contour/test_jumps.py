@@ -16,7 +16,7 @@ from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 HERE = Path(__file__)
 ROWS = json.loads(HERE.with_name("truth_jumps.json").read_text(encoding="utf-8"))
-TWO = json.loads(HERE.with_name("truth_two_steps.json").read_text(encoding="utf-8"))
+TWO = json.loads((HERE.parents[1] / "truth_two_steps.json").read_text(encoding="utf-8"))
 BESIDE = json.loads(HERE.with_name("truth_beside_gaussian.json").read_text(encoding="utf-8"))
 
 
