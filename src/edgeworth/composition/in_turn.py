@@ -127,7 +127,7 @@ def _has_little_noise(total: TotalLoss) -> bool:
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
-    mixed = mixture.applies(total) and max(_rates(total)) <= _LARGEST_MIXED
+    mixed = mixture.applies(total) and (mixture.has_formulas(total) or max(_rates(total)) <= _LARGEST_MIXED)
     made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
     return _by_remainder(total, TestsOf(first, made), aim) if mixture.has_remainder(total) else made
 

@@ -95,7 +95,8 @@ def _has_two_lattices(total: TotalLoss) -> bool:
 def _has_a_mixture(total: TotalLoss) -> bool:
     if mixture.has_two_lattices(total):  # of atoms that are listed
         return False
-    return mixture.applies(total) and (mixture.has_formulas(total) or not spread.applies(total))
+    quick = mixture.has_formulas(total) and not mixture.integrates_normal_noise(total)
+    return mixture.applies(total) and (quick or not spread.applies(total))
 
 
 def _has_a_line(total: TotalLoss) -> bool:

@@ -5,8 +5,17 @@ from edgeworth.composition.mixture.engine import (
     has_formulas,
     has_remainder,
     has_two_lattices,
+    integrates_normal_noise,
     prepared,
     remainder_of,
 )
 
-__all__ = ["applies", "has_formulas", "has_remainder", "has_two_lattices", "prepared", "remainder_of"]
+__all__ = [
+    "applies",
+    "has_formulas",
+    "has_remainder",
+    "has_two_lattices",
+    "integrates_normal_noise",
+    "prepared",
+    "remainder_of",
+]

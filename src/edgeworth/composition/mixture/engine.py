@@ -33,9 +33,17 @@ if TYPE_CHECKING:
     from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["applies", "has_formulas", "has_remainder", "has_two_lattices", "prepared", "remainder_of"]
+__all__ = [
+    "applies",
+    "has_formulas",
+    "has_remainder",
+    "has_two_lattices",
+    "integrates_normal_noise",
+    "prepared",
+    "remainder_of",
+]
 
-_MOST_ATOMS, _MOST_BESIDE = 4_000, 100  # values beside one step, and beside more
+_MOST_ATOMS, _MOST_BESIDE = 2**17, 100  # values beside one step, and beside more
 _MOST_FOR_TESTS = 1_000  # beside samples whose 1 - delta is read, most of whose terms cost nothing
 _AIM, _QUICK, _COARSE = 5e-8, 1e-5, 1e-3  # relative widths: of a reading, of one on the way, of a glance
 _LINES = 2e-7  # the same where lines are read, which take longer
@@ -69,6 +77,13 @@ def has_formulas(total: TotalLoss) -> bool:
     """Whether one step or two with formulas are all that is not few-valued."""
     others = _split(total)[0]
     return 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
+
+
+def integrates_normal_noise(total: TotalLoss) -> bool:
+    """Whether two samples of Gaussian noise beside few-valued steps are integrated: milliseconds for every value."""
+    others, few_valued = _split(total)
+    samples = [isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss) for loss, _ in others.parts]
+    return _count(others) == _TWO and all(samples) and bool(few_valued.parts)
 
 
 def has_remainder(total: TotalLoss) -> bool:
