@@ -108,7 +108,7 @@ class LineProfiles:
         if not has_room(self.integrals.moments):
             return np.asarray((epsilon < middle) & (epsilon > _LARGEST))
         mean = self.integrals.mean_under_q if direction == "forward" else -self.integrals.mean_under_p
-        return np.asarray((epsilon > 0) & (epsilon < max(mean - _NEAR * self.integrals.spread, middle)))
+        return np.asarray((epsilon > -_LARGEST) & (epsilon < max(mean - _NEAR * self.integrals.spread, middle)))
 
     def _by_overlap(self, direction: Direction, epsilon: Array) -> Ends:
         """1 - delta by its ceiling; where that is not small enough, by its own lines, or delta itself without any."""

@@ -46,6 +46,7 @@ __all__ = [
 _SOFTNESS = 0.25  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
+_MOST_PRESSED, _LARGE_MU = 1e3, 3.0  # |c| p of tilts beyond those of the loss, and the mu up to which there are such
 _SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
 _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
@@ -97,7 +98,7 @@ class SampledGaussian:
         left = -_LEFTMOST / (self.leftmost * self.mu)
         if math.isinf(self.cut):
             least, most = self.whole.steepest
-            return min(least, left), most
+            return min(least, max(left, -_MOST_PRESSED / self.rate)) if self.mu <= _LARGE_MU else least, most
         near = self.posterior_at(self.cut + 4 * self.softness)
         # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut

@@ -332,7 +332,7 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
 
 def _high(log_density: Array, nats: float) -> NDArray[np.intp]:
     """Where a law is above e^-nats of its peak."""
-    return np.flatnonzero(log_density > log_density.max() - nats)
+    return np.flatnonzero(log_density >= log_density.max() - nats)  # at least the peak, of numbers with large ulps
 
 
 def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:

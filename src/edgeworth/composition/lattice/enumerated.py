@@ -230,7 +230,8 @@ class Enumeration:
         k, y = self._places(t)
         last = np.maximum(k - 1, 0)
         d = np.minimum(self._inner.place[last] - y, 0.0)
-        value = self._integrals[1][k] * np.exp(-y) + -np.expm1(d) * self._sums[1][k]
+        near = np.where(k > 0, y, 0.0)  # others are left out: e^-y may be no double
+        value = self._integrals[1][k] * np.exp(-near) + -np.expm1(d) * self._sums[1][k]
         return float(np.sum(self._masses[0] * np.where(k > 0, value, 0.0)))
 
     def overlap(self, t: float) -> float:
