@@ -326,8 +326,8 @@ def test_it_applies_to_few_steps_beside_few_values():
     [
         (laplace_sample(22.099454408944485, 0.7870445601666118) ** 2, "epsilon", 1.963147494668517e-06, "few steps"),
         (laplace_sample(1.641859026287475, 5.958946287940621e-05) ** 2, "epsilon", 6.839578997402865e-11, "few steps"),
-        (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "delta", 2.32804, "few steps"),
-        (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "tradeoff", 1e-4, "few steps"),
+        (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "delta", 2.32804, "graded points"),
+        (sample(3.085, 1.3815e-3) ** 2 * ew.RandomizedResponse(1.164) ** 2, "tradeoff", 1e-4, "graded points"),
         (sample(1.35, 7.38e-4) ** 3 * ew.ApproxDP(1.32, 1e-7), "delta", 1.3213, "graded points"),
         (sample(3.682, 8.2e-6) ** 86 * ew.Laplace(5.122), "epsilon", 1.1e-10, "rare jumps beside atoms"),
     ],
