@@ -96,3 +96,24 @@ def test_far_from_its_line_a_root_comes_from_newton():
     log_value = np.log(rung.value_and_slope("delta", np.array([beyond]))[0])
     found, width = integrals.root("delta", rung, np.array([beyond - 0.1]), log_value)
     assert abs(found[0] - beyond) <= width[0]
+
+
+def test_points_that_are_too_uneven_for_a_polynomial_leave_the_root_to_newton():
+    """Between two heaps that hardly overlap the level is all but flat: the shares of its points may cancel to 0."""
+    mu, epsilon, alpha = math.sqrt(3) / 11.373407514288392, 1.5361012313033209, 0.5
+    mix = ew.Gaussian(11.373407514288392) ** 3 * ew.RandomizedResponse(epsilon)
+    with mpmath.workdps(30):
+        honest = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
+
+        def errors(t):
+            """Of the test that rejects losses above t: the answer is a lie under P, or under Q, now and then."""
+            high, low = (t - epsilon) / mu, (t + epsilon) / mu
+            first = (1 - honest) * mpmath.ncdf(-high - mu / 2) + honest * mpmath.ncdf(-low - mu / 2)
+            return first, honest * mpmath.ncdf(high - mu / 2) + (1 - honest) * mpmath.ncdf(low - mu / 2)
+
+        threshold = mpmath.findroot(lambda t: errors(t)[0] - alpha, (-2.5, 0), solver="anderson")
+        assert mpmath.almosteq(errors(threshold)[0], alpha)
+        truth = errors(threshold)[1]
+        found = ew.account(mix, method="contour").tradeoff(alpha)
+        assert found.lower <= truth <= found.upper
+        assert found.upper - found.lower <= 1e-9 * truth

@@ -103,8 +103,10 @@ class Inverse:
     def _rough_error(self, apart: Array) -> float:
         """That of the polynomial through every second point: the error of all of them is about its square."""
         share = _weights(apart[::2, ::2]) / apart[1::2, ::2]
-        found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
-        off = float(np.abs(found - self._x[1::2]).max())
+        whole = np.add.reduce(share, axis=1)
+        if not whole.all():  # shares of uneven points, all digits of which have cancelled
+            return math.inf
+        off = float(np.abs(np.add.reduce(share * self._x[::2], axis=1) / whole - self._x[1::2]).max())
         return off if math.isfinite(off) else math.inf
 
     def __call__(self, z: Array) -> tuple[Array, Array, Array]:
