@@ -215,6 +215,10 @@ class MaximumProfile(Profile):
     def _log_reverse(self, epsilon: Array) -> Array:
         return np.maximum(self.first._log_reverse(epsilon), self.second._log_reverse(epsilon))  # noqa: SLF001
 
+    def _epsilon(self, delta: Array) -> Array:
+        """Both are at most delta where the later one is: each may have a way of its own to find out where."""
+        return np.maximum(self.first._epsilon(delta), self.second._epsilon(delta))  # noqa: SLF001
+
     @property
     def alternative_only(self) -> float:
         """The larger of the two."""
