@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.composition.spread.examples import DIRECTIONS, NEARLY, normal, total_of
 
 import edgeworth as ew
 from edgeworth.composition import in_turn, lattice, moments, spread
@@ -21,26 +22,7 @@ from edgeworth.curves import LaplaceTradeOff
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import TotalLoss, privacy_loss
 
-DIRECTIONS = ("forward", "backward")
-NEARLY = 1 + 1e-13
-
-
-@pytest.fixture
-def few_points(monkeypatch):
-    """Little work for each law: wide ends, which hold as well."""
-    monkeypatch.setattr(engine, "_WORK", 3e8)
-    monkeypatch.setattr(engine, "_MORE_WORK", 1.0)
-    engine.prepared.cache_clear()
-    yield
-    engine.prepared.cache_clear()
-
-
-def sample(sigma, rate):
-    return ew.PoissonSampled(ew.Gaussian(sigma), rate=rate)
-
-
-def total_of(mechanism):
-    return TotalLoss.of(mechanism).finite
+LITTLE_WORK = 3e8
 
 
 def relative(ends):
@@ -106,7 +88,7 @@ PLACES = (-0.3, 0.0, 0.4, 0.999, 1.0, 1.0 + 1e-6, 1.001, 1.02, 1.4)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.usefixtures("few_points")
 def test_delta_holds_thirty_digits_beside_a_response(n, sigma, rate, response, direction):
-    answers = spread.prepared(total_of(sample(sigma, rate) ** n * ew.RandomizedResponse(response)))
+    answers = spread.prepared(total_of(normal(sigma, rate) ** n * ew.RandomizedResponse(response)))
     truth = one_sample if n == 1 else two_samples
     with mpmath.workdps(30 if n == 1 else 20):
         nothing = mpmath.mpf(10) ** (-28 if n == 1 else -18)
@@ -124,7 +106,7 @@ def test_delta_holds_thirty_digits_beside_a_response(n, sigma, rate, response, d
 def test_delta_holds_thirty_digits_beside_laplace_noise(direction):
     """The rest has a density: its profile for |eps| <= theta is 1 - e^((eps - theta)/2)."""
     sigma, rate, theta = 1.3, 1e-3, 0.8
-    answers = spread.prepared(total_of(sample(sigma, rate) * ew.Laplace(1 / theta)))
+    answers = spread.prepared(total_of(normal(sigma, rate) * ew.Laplace(1 / theta)))
     with mpmath.workdps(30):
         mu, p, most = 1 / mpmath.mpf(sigma), mpmath.mpf(rate), mpmath.mpf(theta)
 
@@ -174,7 +156,7 @@ RESTS = st.one_of(
     direction=st.sampled_from([*DIRECTIONS, "both"]),
 )
 def test_readings_agree_with_tilted_moments(sigma, rate, n, rest, reading, direction):
-    total = total_of(sample(sigma, rate) ** n * rest)
+    total = total_of(normal(sigma, rate) ** n * rest)
     what, argument = reading
     asked = np.array([argument * spread.reach_of_rest(total) if what == "delta" else argument])
     engines = ByProfile(spread.prepared(total), 1e-6), moments.prepared(total)
@@ -186,7 +168,7 @@ def test_readings_agree_with_tilted_moments(sigma, rate, n, rest, reading, direc
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.usefixtures("few_points")
 def test_readings_agree_with_the_lattice(direction):
-    total = total_of(sample(0.7, 0.02) ** 3 * ew.RandomizedResponse(0.4))
+    total = total_of(normal(0.7, 0.02) ** 3 * ew.RandomizedResponse(0.4))
     found, other = spread.prepared(total), lattice.prepared(total, 1e-2)
     for what, argument in (("delta", 0.3), ("delta", 0.7), ("epsilon", 1e-4)):
         ends, truth = (getattr(answers, what)(direction, np.array([argument])) for answers in (found, other))
@@ -196,7 +178,7 @@ def test_readings_agree_with_the_lattice(direction):
 
 
 def test_many_samples_are_centred_and_agree_with_points_on_one_side(monkeypatch):
-    total = total_of(sample(1.8, 3e-5) ** 40 * ew.Laplace(2.0))
+    total = total_of(normal(1.8, 3e-5) ** 40 * ew.Laplace(2.0))
     places = np.array([0.2, 0.5, 0.5 + 3e-4])
     ends = []
     for least in (8, 10**9):
@@ -211,19 +193,19 @@ def test_many_samples_are_centred_and_agree_with_points_on_one_side(monkeypatch)
 
 
 def test_too_few_points_are_refused():
-    loss = privacy_loss(sample(0.5, 1e-3))
+    loss = privacy_loss(normal(0.5, 1e-3))
     with pytest.raises(ComputationFailed, match=r"^the points are too few for the loss of these samples$"):
         one_step(Graded(0.5, 2, [True, True]), loss, 1, "forward")
 
 
 def test_samples_without_points_in_common_are_refused():
-    total = total_of(sample(90.0, 0.01) ** 200 * sample(0.3, 1e-7) ** 3 * ew.RandomizedResponse(0.5))
+    total = total_of(normal(90.0, 0.01) ** 200 * normal(0.3, 1e-7) ** 3 * ew.RandomizedResponse(0.5))
     with pytest.raises(ComputationFailed, match=r"^the losses of these samples have no points in common that can be"):
         spread.prepared(total).delta("forward", np.zeros(1))
 
 
 def test_without_a_lower_law_the_rest_alone_is_below():
-    total = total_of(sample(0.5, 1e-5) ** 3 * sample(30.0, 1e-4) ** 7 * ew.RandomizedResponse(1.0))
+    total = total_of(normal(0.5, 1e-5) ** 3 * normal(30.0, 1e-4) ** 7 * ew.RandomizedResponse(1.0))
     response = ew.account(ew.RandomizedResponse(1.0))
     ends = spread.prepared(total).delta("forward", np.array([0.5]))
     assert ends.lower[0] == pytest.approx(response.delta(0.5).lower, rel=1e-12)
@@ -261,7 +243,7 @@ def test_atoms_are_listed_once():
 
 def test_between_atoms_a_profile_is_straight_to_all_digits():
     """One sample of next to no loss adds nothing, and reading the rest from a table loses nothing."""
-    answers = spread.prepared(total_of(sample(1.0, 1e-9) * ew.RandomizedResponse(0.5) ** 3))
+    answers = spread.prepared(total_of(normal(1.0, 1e-9) * ew.RandomizedResponse(0.5) ** 3))
     truth = ew.account(ew.RandomizedResponse(0.5) ** 3)
     for epsilon in (0.0, 0.2, 0.77, 1.2):
         ends = answers.delta("forward", np.array([epsilon]))
@@ -273,20 +255,20 @@ def test_between_atoms_a_profile_is_straight_to_all_digits():
 
 
 def test_it_applies_to_few_samples_beside_what_has_all_digits():
-    few = sample(2.0, 1e-5) ** 10
+    few = normal(2.0, 1e-5) ** 10
     assert engine.applies(total_of(few * ew.RandomizedResponse(0.3)))
     assert engine.applies(total_of(few * ew.Laplace(1.0) ** 3))
     assert not engine.applies(total_of(few))
     assert not engine.applies(total_of(few * ew.Gaussian(1.0)))
-    assert not engine.applies(total_of(sample(0.5, 1e-5) ** 3000 * ew.Laplace(1.0)))
-    assert not engine.applies(total_of(sample(2.0, 0.6) ** 3 * ew.Laplace(1.0)))
-    assert engine.applies(total_of(sample(2.0, 1e-5) ** 3000 * ew.Laplace(1.0)))
+    assert not engine.applies(total_of(normal(0.5, 1e-5) ** 3000 * ew.Laplace(1.0)))
+    assert not engine.applies(total_of(normal(2.0, 0.6) ** 3 * ew.Laplace(1.0)))
+    assert engine.applies(total_of(normal(2.0, 1e-5) ** 3000 * ew.Laplace(1.0)))
     with pytest.raises(Unsupported, match=r"^there are no few samples here beside steps that another engine"):
         engine.prepared(total_of(ew.Laplace(1.0)))
 
 
 def test_the_overlap_is_not_read():
-    answers = spread.prepared(total_of(sample(2.0, 1e-5) * ew.RandomizedResponse(0.3)))
+    answers = spread.prepared(total_of(normal(2.0, 1e-5) * ew.RandomizedResponse(0.3)))
     with pytest.raises(Unsupported, match=r"^the overlap is not read here; f follows from the profile$"):
         answers.read("overlap", np.zeros(1))
     ends = answers.read("reverse", np.array([-0.1]))
@@ -296,7 +278,7 @@ def test_the_overlap_is_not_read():
 
 
 def test_readings_beyond_the_atoms_have_six_digits():
-    mechanism = sample(3.44, 2.198e-6) ** 3 * ew.Laplace(4.555) ** 2 * ew.RandomizedResponse(0.3547)
+    mechanism = normal(3.44, 2.198e-6) ** 3 * ew.Laplace(4.555) ** 2 * ew.RandomizedResponse(0.3547)
     account = ew.account(mechanism, direction="forward")
     assert account.certificate.method == "lattice"
     assert "graded points" in account.certificate.notes[-1]
@@ -315,7 +297,7 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
 
         tradeoff = epsilon
 
-    total = total_of(sample(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
+    total = total_of(normal(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
     monkeypatch.setattr(in_turn, "rounded", lambda *_: Other())
     answers = in_turn.beside_a_rest(total, in_turn.Aim(1e-9, 1e-9))
     assert answers.epsilon("forward", np.full(65, 1e-3)).upper.tolist() == [9.5] * 65

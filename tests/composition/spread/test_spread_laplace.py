@@ -8,47 +8,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.composition.spread.examples import DIRECTIONS, NEARLY, laplace, normal, total_of
 
 import edgeworth as ew
 from edgeworth.composition import moments, spread
-from edgeworth.composition.spread import engine, laplace_steps
+from edgeworth.composition.by_squares import power
+from edgeworth.composition.spread import laplace_steps
 from edgeworth.composition.spread.graded import Graded, _last_merged, product
-from edgeworth.composition.spread.law import power
+from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.spread.resolution import graded_for
 from edgeworth.composition.spread.steps import one_step
 from edgeworth.errors import ComputationFailed
-from edgeworth.losses import TotalLoss, privacy_loss
+from edgeworth.losses import privacy_loss
 
-DIRECTIONS = ("forward", "backward")
-NEARLY = 1 + 1e-13
-
-
-@pytest.fixture
-def few_points(monkeypatch):
-    """Little work for each law: wide ends, which hold as well."""
-    monkeypatch.setattr(engine, "_WORK", 2e9)
-    monkeypatch.setattr(engine, "_MORE_WORK", 1.0)
-    engine.prepared.cache_clear()
-    yield
-    engine.prepared.cache_clear()
-
-
-def sample(scale, rate):
-    return ew.PoissonSampled(ew.Laplace(scale), rate=rate)
-
-
-def normal(sigma, rate):
-    return ew.PoissonSampled(ew.Gaussian(sigma), rate=rate)
-
-
-def total_of(mechanism):
-    return TotalLoss.of(mechanism).finite
+LITTLE_WORK = 2e9
 
 
 # --- truths with 40 digits
 
 
-def laplace(t, theta):
+def laplace_profile(t, theta):
     """The profile of Laplace noise, the same in both directions."""
     if t >= theta:
         return mpmath.mpf(0)
@@ -59,9 +38,9 @@ def one_sample(epsilon, theta, p, direction):
     """E[(X - e^eps)_+] or E[(1 - e^eps X)_+] of X = 1 - p + p e^l."""
     if direction == "forward":
         rise = mpmath.expm1(epsilon) + p
-        return p * laplace(mpmath.log(rise / p), theta) if rise > 0 else -mpmath.expm1(epsilon)
+        return p * laplace_profile(mpmath.log(rise / p), theta) if rise > 0 else -mpmath.expm1(epsilon)
     fall = (mpmath.expm1(-epsilon) + p) / p
-    return mpmath.exp(epsilon) * p * fall * laplace(-mpmath.log(fall), theta) if fall > 0 else mpmath.mpf(0)
+    return mpmath.exp(epsilon) * p * fall * laplace_profile(-mpmath.log(fall), theta) if fall > 0 else mpmath.mpf(0)
 
 
 def two_samples(epsilon, theta, p, direction):
@@ -90,7 +69,7 @@ def two_samples(epsilon, theta, p, direction):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.usefixtures("few_points")
 def test_delta_holds_forty_digits_beside_a_response(n, scale, rate, response, direction):
-    total = total_of(sample(scale, rate) ** n * ew.RandomizedResponse(response))
+    total = total_of(laplace(scale, rate) ** n * ew.RandomizedResponse(response))
     answers, truth = spread.prepared(total), one_sample if n == 1 else two_samples
     reach = total.support[1] if direction == "forward" else -total.support[0]
     with mpmath.workdps(40):
@@ -123,7 +102,7 @@ def test_delta_holds_forty_digits_beside_a_response(n, scale, rate, response, di
     direction=st.sampled_from(DIRECTIONS),
 )
 def test_readings_agree_with_tilted_moments(scale, rate, n, sigma, rest, reading, direction):
-    total = total_of(sample(scale, rate) ** n * normal(sigma, rate) ** 3 * rest)
+    total = total_of(laplace(scale, rate) ** n * normal(sigma, rate) ** 3 * rest)
     what, argument = reading
     asked = np.array([argument * spread.reach_of_rest(total) if what == "delta" else argument])
     ends, truth = (getattr(made.prepared(total), what)(direction, asked) for made in (spread, moments))
@@ -144,9 +123,9 @@ def values(law, v, side):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 24])
 @pytest.mark.parametrize("side", DIRECTIONS)
 def test_the_lower_law_is_below_the_truth_and_the_upper_one(scale, rate, n, side):
-    loss = privacy_loss(sample(scale, rate))
+    loss = privacy_loss(laplace(scale, rate))
     grid = graded_for(((loss, n),), 0.2)
-    low, high = (power(one_step(grid, loss, n, way), n) for way in (side, "above"))
+    low, high = (power(one_step(grid, loss, n, way), n, SpreadLaw.times) for way in (side, "above"))
     v = np.exp(high.least + grid.points[3 :: max(grid.points.size // 300, 1)] * 1.0003)
     lower, upper = values(low, v, side) * (1 - 2 * low.error), values(high, v, side)
     assert np.all(lower <= upper * (1 + 1e-11) + 1e-140)
@@ -164,7 +143,7 @@ def test_the_lower_law_is_below_the_truth_and_the_upper_one(scale, rate, n, side
 @given(theta=st.floats(0.05, 2.0), rate=st.floats(1e-5, 0.05), half=st.sampled_from([60, 100, 200]))
 def test_merged_masses_have_the_mass_and_the_mean_of_the_noise_and_lie_below_it(theta, rate, half):
     """In 60 digits: the atom, and the integral of (e^y - v) e^(-y/2)/4 from y = log v to 2 theta."""
-    loss = privacy_loss(sample(1 / theta, rate))
+    loss = privacy_loss(laplace(1 / theta, rate))
     top = loss.support[1] - loss.support[0]
     grid = Graded(math.ldexp(math.floor(math.ldexp(top / (1.5 * half), 60)), -60), half, [True])
     with localcontext() as context:
@@ -190,7 +169,7 @@ def test_merged_masses_have_the_mass_and_the_mean_of_the_noise_and_lie_below_it(
 
 
 def test_an_atom_is_shared_by_the_ends_of_its_cell_with_its_mean():
-    loss = privacy_loss(sample(0.8, 0.01))
+    loss = privacy_loss(laplace(0.8, 0.01))
     grid = Graded(2.0**-12, 64, [True] * 4)
     law = one_step(grid, loss, 1, "above")
     assert np.sum(law.mass) == pytest.approx(1.0, rel=1e-13)
@@ -225,7 +204,7 @@ def test_next_to_the_last_point_of_a_product_nothing_is_raised():
 
 @pytest.mark.parametrize("side", ["above", *DIRECTIONS])
 def test_too_few_points_are_refused(side):
-    loss = privacy_loss(sample(2.0, 0.01))
+    loss = privacy_loss(laplace(2.0, 0.01))
     match = r"^the points (end below the largest loss|are too few for the loss) of these samples"
     with pytest.raises(ComputationFailed, match=match):
         one_step(Graded(1e-4, 2, [True]), loss, 1, side)
@@ -235,16 +214,16 @@ def test_too_few_points_are_refused(side):
 
 
 def test_it_applies_to_samples_of_laplace_noise():
-    assert spread.applies(total_of(sample(2.0, 1e-3) ** 30 * ew.RandomizedResponse(0.3)))
-    assert not spread.applies(total_of(sample(2.0, 1e-3) ** 30))
-    assert not spread.applies(total_of(sample(2.0, 0.2) ** 3 * ew.RandomizedResponse(0.3)))
+    assert spread.applies(total_of(laplace(2.0, 1e-3) ** 30 * ew.RandomizedResponse(0.3)))
+    assert not spread.applies(total_of(laplace(2.0, 1e-3) ** 30))
+    assert not spread.applies(total_of(laplace(2.0, 0.2) ** 3 * ew.RandomizedResponse(0.3)))
 
 
 @pytest.mark.parametrize(
     ("mechanism", "what", "argument"),
     [
-        (sample(8.82, 5e-4) ** 28 * normal(7.3, 5e-4) ** 2 * ew.Laplace(0.91) ** 8, "delta", 8.26),
-        (sample(2.0, 1e-3) ** 5 * ew.RandomizedResponse(0.5) ** 3, "epsilon", 1e-12),
+        (laplace(8.82, 5e-4) ** 28 * normal(7.3, 5e-4) ** 2 * ew.Laplace(0.91) ** 8, "delta", 8.26),
+        (laplace(2.0, 1e-3) ** 5 * ew.RandomizedResponse(0.5) ** 3, "epsilon", 1e-12),
     ],
 )
 def test_readings_have_six_digits(mechanism, what, argument):

@@ -6,23 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from tests.composition.spread.examples import DIRECTIONS, NEARLY, normal
 
 import edgeworth as ew
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.spread.below import below
 from edgeworth.composition.spread.graded import Graded, product
-from edgeworth.composition.spread.law import power
+from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.spread.resolution import centred_for, graded_for
 from edgeworth.composition.spread.steps import one_step
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
-
-DIRECTIONS = ("forward", "backward")
-NEARLY = 1 + 1e-13
-
-
-def sample(sigma, rate):
-    return ew.PoissonSampled(ew.Gaussian(sigma), rate=rate)
-
 
 # --- the bounds themselves
 
@@ -71,9 +65,9 @@ def test_a_product_rises_by_no_more_than_its_tents(doubles, octaves, seed, same)
 @pytest.mark.parametrize("points", [graded_for, centred_for])
 def test_the_lower_law_is_below_the_truth_and_the_upper_one(sigma, rate, n, side, points):
     """Both against the profile of one sample, and the lower against the upper one of five."""
-    loss = privacy_loss(sample(sigma, rate))
+    loss = privacy_loss(normal(sigma, rate))
     grid = points(((loss, n),), 0.2)
-    low, high = (power(one_step(grid, loss, n, way), n) for way in (side, "above"))
+    low, high = (power(one_step(grid, loss, n, way), n, SpreadLaw.times) for way in (side, "above"))
     assert low.least == high.least >= n * math.log1p(-rate) * (1 + 1e-12)
     x, v = np.exp(low.least + grid.points), np.exp(low.least + grid.points[9 :: grid.points.size // 300] * 1.003)
     sign = 1 if side == "forward" else -1
@@ -82,7 +76,7 @@ def test_the_lower_law_is_below_the_truth_and_the_upper_one(sigma, rate, n, side
     assert np.all(lower <= values[1] * NEARLY + 1e-140)
     assert np.sum(values[0]) >= 0.99 * np.sum(values[1])
     if n == 1:
-        profile = ew.account(sample(sigma, rate), direction=side)
+        profile = ew.account(normal(sigma, rate), direction=side)
         truth = profile.delta(np.log(v) * sign)
         scale = 1.0 if side == "forward" else v
         assert np.all(lower <= np.asarray(truth.upper) * scale * (1 + 1e-11) + 1e-140)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import fft
 
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.lattice.work import charge
@@ -107,23 +108,10 @@ def _convolved(parts: tuple[Part, ...], h: float, how: str) -> tuple[_Points, fl
             law, offset = PointLaw(0, np.ones(1), 0.0, 0.0), 0.0
         else:
             law, offset = lowered(held, _TILT, widened=how == "widened"), held.offset
-        power = _power(_Points(law.mass, law.error), n)
-        found = power if found is None else found.times(power)
+        copies = power(_Points(law.mass, law.error), n, _Points.times)
+        found = copies if found is None else found.times(copies)
         first, log_scale = first + n * (offset + h * law.first), log_scale + n * law.log_scale
         slack += n * held.slack
         far += n * (abs(held.offset) + h * (abs(law.first) + law.mass.size))
     assert found is not None
     return found, first, log_scale, slack + 16 * _UNIT * far
-
-
-def _power(law: _Points, n: int) -> _Points:
-    """The sum of n copies, by squares."""
-    found: _Points | None = None
-    while n:
-        if n % 2:
-            found = law if found is None else found.times(law)
-        n //= 2
-        if n:
-            law = law.times(law)
-    assert found is not None
-    return found

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.composition.by_squares import power
+from edgeworth.errors import TooLarge
 from edgeworth.losses import MergedValues
 
 if TYPE_CHECKING:
@@ -29,11 +31,12 @@ def atoms_of(total: TotalLoss, most: int) -> MergedValues | None:
     """
     found = MergedValues(np.zeros(1), np.ones(1), np.ones(1))
     for loss, n in total.parts:
-        one = _one_step(loss) if loss.is_atomic else None
-        power = None if one is None else _power(one, n)
-        if power is None or found.place.size * power.place.size > _MOST_PAIRS:
+        if not loss.is_atomic:
             return None
-        found = found.times(power)
+        try:
+            found = _product(found, power(_one_step(loss), n, _product))
+        except TooLarge:
+            return None
         if found.place.size > most:
             return None
     return found
@@ -50,17 +53,9 @@ def _one_step(loss: PrivacyLoss) -> MergedValues:
     return MergedValues(place, null, alternative, slack=slack, error=error, lost=lost).without_the_smallest()
 
 
-def _power(one: MergedValues, n: int) -> MergedValues | None:
-    """The sum of n copies, by squares; None where it has too many values."""
-    found: MergedValues | None = None
-    while n:
-        if n % 2:
-            if found is not None and found.place.size * one.place.size > _MOST_PAIRS:
-                return None
-            found = one if found is None else found.times(one)
-        n //= 2
-        if n:
-            if one.place.size**2 > _MOST_PAIRS:
-                return None
-            one = one.times(one)
-    return found
+def _product(one: MergedValues, other: MergedValues) -> MergedValues:
+    """The values of a sum of two, if these are not too many."""
+    pairs = one.place.size * other.place.size
+    if pairs > _MOST_PAIRS:
+        raise TooLarge(f"a sum of two losses would have {pairs} pairs of values")
+    return one.times(other)

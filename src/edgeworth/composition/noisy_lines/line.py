@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.noisy_lines.step_waves import BLOCK, UNIT, Block, StepWaves
@@ -267,15 +268,7 @@ def _power(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float
     """The n-th power of phi by squares, n - 1 products or fewer; at least its modulus; its rounding."""
     phi, n = step.at(block), step.count
     bound = (np.sqrt(phi.real**2 + phi.imag**2) + (step.noise + step.drift * block.y)) ** n
-    made = None
-    while n:
-        if n & 1:
-            made = phi if made is None else made * phi
-        n >>= 1
-        if n:
-            phi = phi * phi
-    assert made is not None
-    return made, bound, 8 * UNIT * step.count
+    return power(phi, n, np.multiply), bound, 8 * UNIT * n
 
 
 def _power_by_logarithm(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float]:

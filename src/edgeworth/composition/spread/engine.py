@@ -11,9 +11,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from edgeworth.composition import closed_form
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.spread.answers import SpreadAnswers
-from edgeworth.composition.spread.law import power
+from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.spread.resolution import centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
 from edgeworth.composition.spread.steps import one_step
@@ -22,7 +23,7 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
-    from edgeworth.composition.spread.law import Side, SpreadLaw
+    from edgeworth.composition.spread.law import Side
 
 __all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
 
@@ -121,7 +122,7 @@ def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw 
     found: SpreadLaw | None = None
     try:
         for loss, n in samples:
-            law = power(one_step(grid, loss, n, side), n)
+            law = power(one_step(grid, loss, n, side), n, SpreadLaw.times)
             found = law if found is None else found.times(law)
     except ComputationFailed:
         if side == "above":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.losses.law import Array
 
-__all__ = ["LARGEST_LOG", "Side", "SpreadLaw", "Step", "finished", "power", "shared"]
+__all__ = ["LARGEST_LOG", "Side", "SpreadLaw", "Step", "finished", "shared"]
 
 #: a law above, one below for readings forward, E[(x - u)_+], or one for those backward, E[(u - x)_+]
 Side: TypeAlias = Literal["above", "forward", "backward"]
@@ -65,19 +65,6 @@ def shared(grid: Graded, left: Array, right: Array, beyond: tuple[float, float])
     mass[1:] += right[:-1]
     tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0) * grid.gaps
     return Sums(mass, tents, beyond)
-
-
-def power(law: SpreadLaw, n: int) -> SpreadLaw:
-    """The law of n independent losses, by squares."""
-    found: SpreadLaw | None = None
-    while n:
-        if n % 2:
-            found = law if found is None else found.times(law)
-        n //= 2
-        if n:
-            law = law.times(law)
-    assert found is not None
-    return found
 
 
 def finished(law: SpreadLaw, sums: Sums) -> SpreadLaw:
