@@ -21,7 +21,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermeval
 from scipy.special import erfcx
 
 from edgeworth.composition.estimates.edgeworth import repair_note
@@ -170,11 +169,11 @@ def laplace_hermite(x: Array, count: int) -> Array:
     u, share = _LAGUERRE
     y = u[:, None] / np.maximum(x, 4.0)
     weight = share[:, None] * phi * np.exp(-0.5 * y * y) / np.maximum(x, 4.0)
+    before, hermite = np.zeros_like(y), np.ones_like(y)
     for m in range(1, count):
+        before, hermite = hermite, y * hermite - (m - 1) * before  # He_m = y He_(m-1) - (m-1) He_(m-2)
         recurrence = at_zero[m - 1] * phi - small * recurrence
-        unit = np.zeros(m + 1)
-        unit[m] = 1.0
-        rows[m] = np.where(x <= 4.0, recurrence, np.sum(weight * hermeval(y, unit), axis=0))
+        rows[m] = np.where(x <= 4.0, recurrence, np.sum(weight * hermite, axis=0))
     return rows
 
 
