@@ -97,13 +97,14 @@ class GaussianProfile(SymmetricProfile):
         return np.where(epsilon >= 0, forward, _mirrored(epsilon, forward))
 
     def _log_delta(self, epsilon: Array) -> Array:
-        size = np.abs(epsilon)
-        x, x_low = self._threshold(size)
+        x, x_low = self._threshold(np.abs(epsilon))
+        near = (x < 8) | (epsilon < 0)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            right = -x * x / 2 - x * x_low - _LOG_SQRT_TWO_PI + np.log(self._drop(x))
-            right = np.where(x < 1e150, right, -np.inf)
             direct = np.log(self._delta(epsilon))
-        return np.where((x < 8) | (epsilon < 0), direct, right)
+            if near.all():
+                return direct
+            right = -x * x / 2 - x * x_low - _LOG_SQRT_TWO_PI + np.log(self._drop(x))
+            return np.where(near, direct, np.where(x < 1e150, right, -np.inf))
 
     def _threshold(self, size: Array) -> tuple[Array, Array]:
         """The sum x = size/mu - mu/2, unevaluated; +inf for mu = 0 (unless size = 0) and for overflow."""

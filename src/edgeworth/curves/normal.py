@@ -72,17 +72,23 @@ def mills_drop(x: Array, step: float) -> Array:
     terms added in one order however many x there are: a number has the bits that it has in an array.
     """
     before, after = mills(x), mills(x + step)
+    halved = after < before / 2
+    if halved.all():
+        return np.asarray(before - after)
     y = x + step * (_NODES[:, None] + 1) / 2
     integral = step / 2 * np.cumsum(_WEIGHTS[:, None] * _mills_slope(y), axis=0)[-1]
-    return np.where(after < before / 2, before - after, integral)
+    return np.where(halved, before - after, integral)
 
 
 def _mills_slope(y: Array) -> Array:
     """-R'(y) = 1 - y R(y) = 1/y^2 - 3/y^4 + 15/y^6 - ..."""
     far = y > _SERIES_FROM
+    near = 1 - y * mills(np.where(far, 0.0, y))
+    if not far.any():
+        return np.asarray(near)
     inverse_square = 1 / np.square(np.where(far, np.minimum(y, 1e150), _SERIES_FROM))
     series = inverse_square * np.polynomial.polynomial.polyval(inverse_square, _SERIES)
-    return np.where(far, series, 1 - y * mills(np.where(far, 0.0, y)))
+    return np.where(far, series, near)
 
 
 def tail(y: Array, y_low: Array | float = 0.0) -> Array:

@@ -22,16 +22,16 @@ _MOST_STEPS = 400
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-def bracketed_root(g: Family, low: Array, high: Array) -> Array:
+def bracketed_root(g: Family, low: Array, high: Array, known: tuple[Array, Array] | None = None) -> Array:
     """The least x in (low, high] with g(x) <= 0, to 4 ulp and from above: g <= 0 holds at the result.
 
-    For g non-increasing with g(low) > 0 >= g(high). Chandrupatla's method: inverse quadratic interpolation
-    where it is trustworthy, bisection elsewhere.
+    For g non-increasing with g(low) > 0 >= g(high), which may be known. Chandrupatla's method: inverse quadratic
+    interpolation where it is trustworthy, bisection elsewhere.
     """
     which = np.arange(low.size)
     root = high.copy()
     x1, x2 = low.copy(), high.copy()
-    f1, f2 = _tame(g(x1, which)), _tame(g(x2, which))
+    f1, f2 = (_tame(ends) for ends in known or (g(x1, which), g(x2, which)))
     x3, f3 = x2.copy(), f2.copy()
     t = np.full(low.size, 0.5)
     width = np.abs(high - low)  # a root near 0 is found to an ulp of the bracket, not of itself
@@ -81,7 +81,8 @@ def positive_root(g: Family, start: Array, *, largest: float) -> Array:
     """
     everyone = np.arange(start.size)
     low, high = start.copy(), start.copy()
-    above = g(start, everyone) > 0
+    at_low = g(start, everyone)
+    at_high, above = at_low.copy(), at_low > 0
     log_factor = np.full(start.size, 4.0)
     moving = everyone
     for _ in range(_MOST_STEPS):
@@ -90,23 +91,26 @@ def positive_root(g: Family, start: Array, *, largest: float) -> Array:
         factor = np.exp2(np.where(up, log_factor[moving], -log_factor[moving]))
         farther = np.clip(nearer * factor, _TINY, largest)
         low[moving], high[moving] = np.where(up, nearer, farther), np.where(up, farther, nearer)
-        stuck = g(farther, moving) > 0
+        beyond, before = g(farther, moving), np.where(up, at_high[moving], at_low[moving])
+        at_low[moving], at_high[moving] = np.where(up, before, beyond), np.where(up, beyond, before)
         log_factor[moving] = np.minimum(64.0, 2 * log_factor[moving])
-        moving = moving[(stuck == up) & (farther > _TINY) & (farther < largest)]
+        moving = moving[((beyond > 0) == up) & (farther > _TINY) & (farther < largest)]
         if not moving.size:
             break
     result = np.zeros(start.size)
-    positive, finite = g(low, everyone) > 0, g(high, everyone) <= 0
+    positive, finite = at_low > 0, at_high <= 0
     result[positive & ~finite] = np.inf
     inside = everyone[positive & finite]
     if not inside.size:
         return result
-    low, high = low[inside], high[inside]
+    low, high, at_low, at_high = low[inside], high[inside], at_low[inside], at_high[inside]
     while (wide := high > 16 * low).any():
         middle = np.where(wide, np.sqrt(low) * np.sqrt(high), high)
-        stuck = wide & (g(middle, inside) > 0)
-        low, high = np.where(stuck, middle, low), np.where(wide & ~stuck, middle, high)
-    result[inside] = bracketed_root(lambda x, which: g(x, inside[which]), low, high)
+        at_middle = g(middle, inside)
+        stuck, passed = wide & (at_middle > 0), wide & ~(at_middle > 0)
+        low, at_low = np.where(stuck, middle, low), np.where(stuck, at_middle, at_low)
+        high, at_high = np.where(passed, middle, high), np.where(passed, at_middle, at_high)
+    result[inside] = bracketed_root(lambda x, which: g(x, inside[which]), low, high, (at_low, at_high))
     return result
 
 
