@@ -15,6 +15,7 @@ import numpy as np
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.concave import greatest
+from edgeworth.composition.work import is_spent
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -239,6 +240,8 @@ class SearchedAnswers(PerhapsSymmetric):
                 continue
             idle = idle + 1 if most - least > _NO_GAIN * gap else 0
             if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)) or idle == _MOST_IDLE:
+                break
+            if is_spent():
                 break
             low, high = float(t[max(at - 1, 0)]), float(t[min(at + 1, _GRID - 1)])
         return best, max(least, 0.0), most

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.composition import lattice, noisy_lines, residues
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
-from edgeworth.composition.lattice.work import done
 from edgeworth.composition.noisy_lines import engine, line, step_waves
 from edgeworth.composition.noisy_lines.engine import NoisyLines
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
+from edgeworth.composition.work import done
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import TotalLoss, privacy_loss
 

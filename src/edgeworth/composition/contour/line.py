@@ -27,6 +27,7 @@ from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far
 from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_part
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.one_thread import one_thread
+from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
 from edgeworth.losses import ReplacedGaussianLoss
 
@@ -53,6 +54,7 @@ _ROOM = 1 + 1e-6  # for the errors of errors
 _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
 _NEARLY_ENOUGH = 1.0  # nats by which bounds made for another frequency may be lower
 _FAR_LADDER = 1.1 ** np.arange(13)
+_TERM = 0.02  # units of work for a term of a sum
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 _LONG = 50_000  # nodes at a time
 _LONG_PRODUCT = 500  # nodes, about, whose products of matrices a BLAS library shares out to threads
@@ -352,6 +354,7 @@ class Line:
         if threshold.size > rows:
             some = [self.sums(threshold[start : start + rows], *kinds) for start in range(0, threshold.size, rows)]
             return [np.concatenate(pieces) for pieces in zip(*some, strict=True)]
+        spend(_TERM * threshold.size * self._side**2 * len(kinds))
         waves = np.exp(threshold[:, None] * self._turns)
         return [self._sum(waves, self._prepared(poles).term) for poles in kinds]
 

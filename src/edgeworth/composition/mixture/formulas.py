@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition import closed_form
+from edgeworth.composition.work import spend
 from edgeworth.losses import SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _UNIT = 2.0**-53
 _ULPS = 8 * _UNIT  # of the largest loss, and of what a sample adds to its logarithm
 _LOST = 1e-310  # more than is lost of a number that underflows
 _MANY, _RUN = 4_096, 64  # values that are looked at one by one, and how many neighbours are first taken for one
+_FORMULA = 20.0  # units of work for both ends at one place
 _NEGLIGIBLE = 1e-14  # of a reading: what all of these may leave open
 
 
@@ -82,6 +84,7 @@ class Mixed:
         left, right = place - room, place + room
         if place.size > _MANY:
             left, right, mass = self._with_runs(side, left, right, mass)
+        spend(_FORMULA * mass.size)
         lower = float(mass @ self._one.lower(side, right)) * (1 - error)
         upper = float(mass @ self._one.upper(side, left)) * (1 + error) + atoms.lost
         return lower, min(upper, 1.0)
