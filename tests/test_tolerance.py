@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import edgeworth as ew
-from edgeworth.composition.lattice.work import done
+from edgeworth.composition.work import done
 
 
 def training():

@@ -13,7 +13,7 @@ from edgeworth.composition import mixture
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.work import charge
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import TotalLoss

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from edgeworth.composition.result import ComposedCurve, with_disclosure
+from edgeworth.composition.work import one_reading
 from edgeworth.curves import Profile, TradeOff
 from edgeworth.errors import EdgeworthError
 
@@ -142,7 +143,10 @@ class Forwarding:
 
 
 class Remembered(Forwarding):
-    """Answers that keep the last question of each kind: the lower end, the value and the upper end ask the same."""
+    """Answers that keep the last question of each kind: the lower end, the value and the upper end ask the same.
+
+    Every question is a reading of its own, which may take so much work and no more.
+    """
 
     def __init__(self, answers: Answers) -> None:
         super().__init__(answers)
@@ -166,7 +170,8 @@ class Remembered(Forwarding):
             return self._remembered("tradeoff", direction, alpha, self._answers.tradeoff)
         beside, near = _moved(np.frombuffer(before), known, alpha)
         if not near.all():
-            afresh = self._answers.tradeoff(direction, alpha[~near])
+            with one_reading(alpha.size):
+                afresh = self._answers.tradeoff(direction, alpha[~near])
             beside.lower[~near], beside.upper[~near] = afresh
         return beside
 
@@ -175,7 +180,8 @@ class Remembered(Forwarding):
     ) -> Ends:
         key, seen = (what, direction), argument.tobytes()
         if self._last.get(key, (b"",))[0] != seen:
-            ends = ask(direction, argument)
+            with one_reading(argument.size):
+                ends = ask(direction, argument)
             ends = ends if what == "epsilon" else _outward_where_tiny(ends)
             self._last[key] = seen, _falling(argument, ends)
         return self._last[key][1]

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.lattice.work import done
+from edgeworth.composition.work import done, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ class ByProfile(Forwarding):
         """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
         before = done()
         with suppress(*GIVES_UP):  # extremes leave nothing
-            while open_ and (not self._slow or done() - before < work):
+            while open_ and (not self._slow or done() - before < work) and not is_spent():
                 sizes = [one.asked.size for one in open_]
                 alpha = np.repeat([one.alpha for one in open_], sizes)
                 gains = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))

@@ -1,5 +1,7 @@
 """Two engines behind one another: what the first leaves wide, or cannot do, the second narrows.
 
+A reading that has taken all the work that it may is left as wide as it is.
+
 Every bracket is true, so their intersection is; should they contradict each other, the answer covers both.
 """
 
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, all_narrow, is_wide, narrow
+from edgeworth.composition.work import is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +68,7 @@ class Combined:
         if all_narrow(ends, self._wide):
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
-        if not 0 < wide.size <= _MOST_WIDE:
+        if not 0 < wide.size <= _MOST_WIDE or is_spent():
             return ends
         try:
             other = ask(self._second, argument[wide])

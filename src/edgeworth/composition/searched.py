@@ -15,6 +15,7 @@ import numpy as np
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.concave import greatest
+from edgeworth.composition.work import is_spent
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -165,11 +166,19 @@ class SearchedAnswers(PerhapsSymmetric):
             raise ComputationFailed("the slope of f, e^loss, leaves the range of doubles")
         if alpha > 0.5:
             found = self._maximum(direction, "head", alpha, low, high)
+        elif self._is_small(direction, alpha, low, high):
+            found = self._of_overlaps(direction, alpha, low, high)
         else:
             found = self._maximum(direction, "tail", alpha, low, high)
             if found[1] < _SMALL:
                 found = self._of_overlaps(direction, alpha, low, high)
         return (found[0] if direction == "forward" else -found[0]), found[1], found[2]
+
+    def _is_small(self, direction: Direction, alpha: float, low: float, high: float) -> bool:
+        """Whether f is small if its threshold is between these: 1 - delta rises with t, and so does u alpha."""
+        t = np.linspace(low, high, _GRID)
+        rest = 1 - self._tail(direction, t).lower
+        return bool(np.max(rest[1:] - np.exp(t[:-1]) * alpha) < _SMALL)
 
     def _of_overlaps(self, direction: Direction, alpha: float, low: float, high: float) -> tuple[float, float, float]:
         """A small f, from overlap - u alpha; where that leaves it wide, also from u (1 - alpha - reverse).
@@ -179,7 +188,7 @@ class SearchedAnswers(PerhapsSymmetric):
         found = self._maximum(direction, "overlap", alpha, low, high)
         if found[2] - found[1] <= _NARROW_TEST * found[2]:
             return found
-        other = self._maximum(direction, "head", alpha, low, high)
+        other = self._maximum(direction, "head", alpha, low, high, found[1:])
         best = found if found[2] - found[1] <= other[2] - other[1] else other
         return best[0], max(found[1], other[1]), min(found[2], other[2])
 
@@ -200,9 +209,18 @@ class SearchedAnswers(PerhapsSymmetric):
         return Ends(u * ((1 - alpha) - high) - room, u * ((1 - alpha) - low) + room)
 
     def _maximum(
-        self, direction: Direction, way: str, alpha: float, low: float, high: float
+        self,
+        direction: Direction,
+        way: str,
+        alpha: float,
+        low: float,
+        high: float,
+        known: tuple[float, float] = (-math.inf, math.inf),
     ) -> tuple[float, float, float]:
-        """Where the line is highest, and ends of that: grids within grids, all of which enclose it."""
+        """Where the line is highest, and ends of that: grids within grids, all of which enclose it.
+
+        Where its height is less certain than what is known, nothing narrower can follow.
+        """
         room = 1e-3 * (high - low) + 1e-12 * (1 + abs(low) + abs(high))
         low, high = low - room, high + room
         best, least, most, enclosed, idle = 0.5 * (low + high), 0.0, 1 - alpha, False, 0
@@ -211,6 +229,8 @@ class SearchedAnswers(PerhapsSymmetric):
             ends = self._supporting(direction, way, alpha, t)
             at, upper = int(np.argmax(ends.lower)), greatest(t, ends)[0]
             gap = most - least
+            if ends.upper[at] - ends.lower[at] > known[1] - known[0]:
+                break
             if ends.lower[at] > least:
                 best, least = float(t[at]), float(ends.lower[at])
             most = min(most, upper)
@@ -220,6 +240,8 @@ class SearchedAnswers(PerhapsSymmetric):
                 continue
             idle = idle + 1 if most - least > _NO_GAIN * gap else 0
             if most - least <= _ENOUGH * most or high - low <= 4 * _ROUNDING * (1 + abs(low)) or idle == _MOST_IDLE:
+                break
+            if is_spent():
                 break
             low, high = float(t[max(at - 1, 0)]), float(t[min(at + 1, _GRID - 1)])
         return best, max(least, 0.0), most

@@ -11,7 +11,7 @@ import edgeworth as ew
 from edgeworth.composition import closed_form
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import _remove_reflex, lowered, raised
-from edgeworth.composition.lattice.work import done
+from edgeworth.composition.work import done
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
 

@@ -10,7 +10,7 @@ import edgeworth as ew
 from edgeworth.composition import moments, noisy_lines
 from edgeworth.composition.lattice import ladder
 from edgeworth.composition.lattice.answers import LatticeAnswers
-from edgeworth.composition.lattice.work import charge, done
+from edgeworth.composition.work import charge, done
 from edgeworth.losses import TotalLoss
 
 MIX = TotalLoss.of(ew.PoissonSampled(ew.Laplace(scale=1.0), rate=0.1) ** 3 * ew.RandomizedResponse(0.3))
@@ -83,3 +83,11 @@ def test_no_better_slope_is_sought_where_the_ends_are_blurred(monkeypatch):
     monkeypatch.setattr(made, "_miss", lambda direction, _: (0.5 if direction == "forward" else -0.1, 0.2, 0.3))
     assert made._hull(0.1, 0.3) == (0.2, 0.3)
     assert lines == [0.5, 0.1]
+
+
+@pytest.mark.parametrize("number", [-ladder.MOST_RUNGS, ladder.MOST_RUNGS - 1])
+def test_no_rung_is_sought_beyond_the_last(monkeypatch, number):
+    made = LatticeAnswers(MIX)
+    monkeypatch.setattr(made._tests, "_rung_of_test", lambda *_: number)
+    _, lower, upper = made.miss("forward", 0.3)
+    assert 0 <= lower <= upper <= 1

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.composition import contour, mixture, moments
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.mixture import formulas
 from edgeworth.composition.mixture.answers import Aim, Beside
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula
@@ -338,3 +339,27 @@ def test_auto_has_six_digits_where_few_steps_end(mechanism, what, argument, note
     assert note in account.certificate.notes[-1]
     assert reading.lower > 0
     assert reading.upper - reading.lower <= 1e-6 * reading.upper
+
+
+def test_values_that_hardly_count_are_read_in_runs(monkeypatch):
+    """Beside tens of thousands of values a reading asks for a share of them, and is what all of them make it."""
+    total = total_of(
+        sample(0.666, 0.0547)
+        * ew.RandomizedResponse(0.745, categories=4) ** 10
+        * ew.RandomizedResponse(0.023) ** 10
+        * ew.DiscreteGaussian(2.457) ** 6
+    )
+    made, asked = mixture.prepared(total), []
+    read = Formula.upper
+    monkeypatch.setattr(Formula, "upper", lambda self, side, t: asked.append(t.size) or read(self, side, t))
+    places = [(side, epsilon) for side in ("forward", "backward") for epsilon in (-1.0, 0.1, 5.0, 14.0)]
+    found = [made.at(*place) for place in places]
+    in_runs = sum(asked)
+    asked.clear()
+    monkeypatch.setattr(formulas, "_MANY", math.inf)
+    one_by_one = [made.at(*place) for place in places]
+    assert in_runs < 0.5 * sum(asked)
+    for (low, high), (least, greatest) in zip(found, one_by_one, strict=True):
+        assert low <= greatest * NEARLY
+        assert least <= high * NEARLY
+        assert high - low <= (greatest - least) * (1 + 1e-9) + 1e-13 * greatest

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.composition import lattice, noisy_lines, residues
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
-from edgeworth.composition.lattice.work import done
 from edgeworth.composition.noisy_lines import engine, line, step_waves
 from edgeworth.composition.noisy_lines.engine import NoisyLines
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
+from edgeworth.composition.work import done
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import TotalLoss, privacy_loss
 
@@ -386,3 +386,19 @@ def test_few_lines_are_kept(monkeypatch):
     found.read("delta", np.linspace(0.0, 8.0, 9))
     assert len(found._lines) < 4
     assert found.read("delta", np.array([0.5])).lower[0] == first.lower[0]
+
+
+def test_a_small_f_is_not_sought_where_it_has_no_digits(monkeypatch):
+    """1 - delta and 1 - delta' say little about an f of 4e-4: lines far out are not made for them."""
+    laplace = ew.PoissonSampled(ew.Laplace(0.322), rate=2.2e-4) ** 2
+    responses = ew.RandomizedResponse(0.1) ** 6
+    total = total_of(laplace, ew.DiscreteGaussian(0.556) ** 12, responses, ew.DiscreteGaussian(2.615) ** 14)
+    lines = []
+    prepare = NoisyLines._prepared
+    monkeypatch.setattr(
+        NoisyLines, "_prepared", lambda self, kind, *a, **k: lines.append(kind) or prepare(self, kind, *a, **k)
+    )
+    ends = NoisyLines(total, 3e-9, NoisyLines(total, 1e-3)).tradeoff("forward", np.array([0.001]))
+    assert ends.lower[0] < 4e-4
+    assert relative(ends) < 1e-6
+    assert len(lines) < 12

@@ -16,7 +16,7 @@ from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.spread import engine
 from edgeworth.composition.spread.graded import Graded
-from edgeworth.composition.spread.rest import Known, kinks_of, known
+from edgeworth.composition.spread.rest import Known, kinks_of, known_lower, known_upper
 from edgeworth.composition.spread.steps import one_step
 from edgeworth.curves import LaplaceTradeOff
 from edgeworth.errors import ComputationFailed, Unsupported
@@ -227,7 +227,7 @@ def test_a_profile_is_enclosed_wherever_it_is_known(theta, places, width):
     values = profile(at)
     table = Known(at, Ends(values * (1 - width), values * (1 + width)), np.zeros(at.size, dtype=bool))
     t = np.linspace(-3 * theta, 3 * theta, 401)
-    ends, truth = known(table, t), profile(t)
+    ends, truth = Ends(known_lower(table, t), known_upper(table, t)), profile(t)
     assert np.all(ends.lower <= truth * (1 + 1e-12) + 1e-15)
     assert np.all(truth <= ends.upper * (1 + 1e-12) + 1e-15)
 

@@ -20,6 +20,7 @@ from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
 from edgeworth.composition.contour.one_far import log_one_far
+from edgeworth.composition.work import is_spent
 from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Answers:
 
     def _with_whole_lines(self, ends: Ends, ask: Ask, wide: float) -> Ends:
         """Where the law splits in two its whole lines come last: they take longest, and seldom do."""
-        if self._is_sparse:
+        if self._is_sparse and not is_spent():
             wide = wide if self._is_nearly_dense or self._is_smooth else max(wide, _WIDE_FEW)
             self._narrow(ends, np.zeros(ends.lower.size, dtype=int), ask, wide)
             self._forget_long_lines()

@@ -19,6 +19,7 @@ from edgeworth.composition.contour.ladder import Ladder, Side
 from edgeworth.composition.contour.line import LARGEST, Line
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.roots import Roots
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _BEYOND = 0.1 * 2.0 ** np.arange(8)  # how far beyond a rung Chernoff's bound of
 _NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
 _MOST_CHOICES = 8
 _MOST_EXPONENTS = np.array([[LARGEST], [0.0], [700.0]])
+_CLIMB, _RUNG = 5e4, 1e4  # units of work for a ladder, and for a rung besides its parts
 _SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 _FARTHER = 2.0  # times the period that outward aliases want: where inward ones want more, they are looked at closely
 
@@ -110,6 +112,7 @@ class Integrals:
     def ladder(self, side: Side) -> Ladder:
         """The rungs of one side."""
         if side not in self._ladders:
+            spend(_CLIMB)
             self._ladders[side] = Ladder(self.moments, side)
         return self._ladders[side]
 
@@ -244,6 +247,7 @@ class Rung:
     """None where it cannot be had."""
 
     def __init__(self, integrals: Integrals, side: Side, c: float, k: float, mean: float, variance: float) -> None:
+        spend(_RUNG)
         self.c, self.k, self.centre, self.variance = c, k, mean, variance
         self._steps = float(sum(n for _, n in integrals.steps.others)) + 1
         self._kinds = [kind for kind, shape in _SHAPES.items() if side in shape.sides]

@@ -17,6 +17,7 @@ from edgeworth.composition.contour.integrals import Integrals, Kind
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
+from edgeworth.composition.work import is_spent
 from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ class Jumping:
         for one in np.unique(level).tolist():
             for most in self._numbers(one):
                 (mine,) = np.nonzero(is_wide(found, wide) & (level == one))
-                if not mine.size:
+                if not mine.size or is_spent():
                     break
                 with suppress(*GIVES_UP):
                     narrow(found, mine, ask(self._at(one, most), mine))

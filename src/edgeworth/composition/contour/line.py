@@ -27,7 +27,9 @@ from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far
 from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_part
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.one_thread import one_thread
+from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
+from edgeworth.losses import ReplacedGaussianLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +52,9 @@ _FARTHEST = 1e30  # of a threshold
 _MOST_SCALE = 0.5  # of what is unknown of K
 _ROOM = 1 + 1e-6  # for the errors of errors
 _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
+_NEARLY_ENOUGH = 1.0  # nats by which bounds made for another frequency may be lower
 _FAR_LADDER = 1.1 ** np.arange(13)
+_TERM = 0.02  # units of work for a term of a sum
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 _LONG = 50_000  # nodes at a time
 _LONG_PRODUCT = 500  # nodes, about, whose products of matrices a BLAS library shares out to threads
@@ -139,7 +143,7 @@ class Line:
         parts: list[TiltedPart] = []
         windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
         most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
-        for _ in range(40):
+        for number in range(40):
             with one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext():
                 many = guess > _MANY_NODES * self.h
                 parts = self._tilted(parts, (_FAR_LADDER[-1] if many else _LADDER[_USUAL]) * guess + self.h)
@@ -147,10 +151,31 @@ class Line:
                 found = self._many_nodes(guess, parts) if many else self._few_nodes(guess, parts)
             if found is not None:
                 return found
+            if number == 0 and not self._ever_falls(parts, guess, most_nodes * self.h):
+                break
             guess *= _NEXT_GUESS
             if guess > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
+
+    def _ever_falls(self, parts: list[TiltedPart], guess: float, most: float) -> bool:
+        """Whether |phi| may be small at the farthest frequency that will be tried: if not, no guess before it will do.
+
+        Its bounds fall with the frequency; those made for another one may be a little lower.
+        """
+        last = guess * _NEXT_GUESS ** max(math.floor(math.log(most / guess, _NEXT_GUESS)), 0)
+        farthest = float(_FAR_LADDER[-1]) * last
+        samples = [isinstance(step, SampledGaussian) for step, _ in self._others]
+        with one_thread():
+            far = [
+                tilt_part(step, n, self.c, farthest) if sample else part
+                for sample, part, (step, n) in zip(samples, parts, self._others, strict=True)
+            ]
+            log_bound = log_far(np.array([farthest]), far, self._gaussian.variance)
+        nats = _FEWER_NATS - math.log1p(farthest / (1 + abs(self.c)))
+        return bool(log_bound[0] < _NEARLY_ENOUGH - nats) or any(
+            isinstance(step, ReplacedGaussianLoss) for step, _ in self._others
+        )
 
     def _check_atoms(self, parts: list[TiltedPart], farthest: float) -> None:
         """At high frequencies nothing is left of |phi| but the runs of atoms: they may be too likely for any line."""
@@ -329,6 +354,7 @@ class Line:
         if threshold.size > rows:
             some = [self.sums(threshold[start : start + rows], *kinds) for start in range(0, threshold.size, rows)]
             return [np.concatenate(pieces) for pieces in zip(*some, strict=True)]
+        spend(_TERM * threshold.size * self._side**2 * len(kinds))
         waves = np.exp(threshold[:, None] * self._turns)
         return [self._sum(waves, self._prepared(poles).term) for poles in kinds]
 

@@ -29,6 +29,7 @@ from edgeworth.composition.contour.shifted import (
 from edgeworth.composition.contour.strip import is_steep, strip_growth
 from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiples
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["TiltedPart", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
+_TILT, _TERM = 6e3, 0.012  # units of work for a step at a tilt, and for a term of its transform
 _MOST_POINTS = 60_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
@@ -125,6 +127,7 @@ class TiltedPart:
         if count < _WORTH_A_PRODUCT or self.formula is not None:
             return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
         m, nodes = math.isqrt(count - 1) + 1, self.raised or self
+        spend(_TERM * count * nodes.loss.size)
         blocks = -(-nodes.loss.size // _BLOCK)
         loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
         loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
@@ -173,6 +176,7 @@ class TiltedPart:
 
 def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     """The step tilted by c, its quadrature good for frequencies up to the given one."""
+    spend(_TILT)
     if isinstance(step, SampledGaussian):
         return _tilt_sampled_gaussian(step, count, c, frequency)
     if isinstance(step, ReplacedGaussianLoss):

@@ -16,7 +16,7 @@ from scipy import fft
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
-from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import PairedValues
 

@@ -21,6 +21,7 @@ import numpy as np
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.contour.certified_moment import SUM_ROUNDING
 from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_nodes
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed, TooLarge
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound
 _SLACK = 1e-9  # of K at those tilts, relative and absolute, where only a bound is wanted; and of every step:
 _STEP_SLACK = 1e-14
 _MOST_WORK = 3e7  # frequencies times atoms
+_READ, _WAVE = 500.0, 0.3  # units of work for a reading, and for a wave
 _FEW_TERMS = 64  # all of them are taken
 _MOST_TERMS = 50_000
 _MOST_POINTS = 1e15  # of a period: its frequencies stay whole multiples of the first
@@ -145,6 +147,7 @@ class FourierLine:
         exponent = tilt * threshold
         terms = self._prepared(kind)
         away = self.law.step * (m - self._centre)
+        spend(_READ + _WAVE * away.size * self.t.size)
         wave = np.exp(np.multiply.outer(away, -1j * self.t))
         front = np.exp(np.minimum(self.k + exponent, _LARGEST_EXPONENT)) / self.size
         value = front * np.sum(wave * terms.term, axis=1).real

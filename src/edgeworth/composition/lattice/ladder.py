@@ -15,7 +15,7 @@ from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.lattice.plan import Goal, common_step
 from edgeworth.composition.lattice.rung import prepare, refined
-from edgeworth.composition.lattice.work import done
+from edgeworth.composition.work import done
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import SampledLoss
 
@@ -93,6 +93,10 @@ class Ladder:
         """The number of the rung of a threshold."""
         place = int(np.searchsorted(self._thresholds, t, side="right")) - 1 - MOST_RUNGS
         return max(-MOST_RUNGS, min(MOST_RUNGS - 1, place))
+
+    def has(self, number: int) -> bool:
+        """Whether there is a rung of that number."""
+        return -MOST_RUNGS <= number < MOST_RUNGS
 
     def rung(self, kind: Kind, number: int, width: float | None) -> Rung:
         """The rung of that number, made when it is first asked for; a rough one, of no width, shows where a root is."""

@@ -17,8 +17,8 @@ from edgeworth.amplification import sampled_loss
 from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.rounding import log_moment, raised
-from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 

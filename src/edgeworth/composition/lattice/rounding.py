@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:

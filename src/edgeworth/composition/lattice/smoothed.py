@@ -24,7 +24,7 @@ from scipy import fft
 
 from edgeworth.composition.lattice.tilted_lattice import Kind, Window
 from edgeworth.composition.lattice.transforms import FFT_CONSTANT, REACH, UNIT, Transform
-from edgeworth.composition.lattice.work import charge
+from edgeworth.composition.work import charge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

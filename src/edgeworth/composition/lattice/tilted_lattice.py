@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy import fft
 
-from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:

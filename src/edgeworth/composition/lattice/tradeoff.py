@@ -99,10 +99,10 @@ class LatticeTests:
     def _enclosed(self, direction: Direction, kind: Kind, alpha: float) -> tuple[float, float, float]:
         number = self._rung_of_test(direction, kind, alpha)
         width = self.ladder.fine if kind == _TAIL[direction] else self.ladder.fine_test
-        for move in (0, 1, -1, 2, -2):
-            rung = self.ladder.rung(kind, number + move, width)
+        for near in filter(self.ladder.has, (number + move for move in (0, 1, -1, 2, -2))):
+            rung = self.ladder.rung(kind, near, width)
             rest, bottom = _rest(rung, direction, alpha)
-            found = self._polygon(direction, kind, number + move, width).maximum(rest)
+            found = self._polygon(direction, kind, near, width).maximum(rest)
             if found is not None:
                 t = math.log(found[0]) if direction == "forward" else -math.log(found[0])
                 lower = max(_line(direction, rung, t + d * rung.slack, alpha) for d in (-2, 0, 2))

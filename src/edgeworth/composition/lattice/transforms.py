@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import fft
 
-from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.log_sums import log_sum
+from edgeworth.composition.work import charge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,6 +21,7 @@ from edgeworth.composition.mixture.formulas import Formula, Mixed
 from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
 from edgeworth.composition.mixture.remainder import Remainder
 from edgeworth.composition.mixture.two_lattices import lattice_and_values
+from edgeworth.composition.work import to_the_end
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
 
@@ -183,7 +184,8 @@ def _by_answers(answers: Answers) -> Read:
     """The profile of an engine: it does not rise, so both sides of the room bound it."""
 
     def read(side: Way, t: Array, room: Array) -> Ends:
-        lower, upper = answers.delta(side, np.concatenate([t + room, t - room]))
+        with to_the_end():
+            lower, upper = answers.delta(side, np.concatenate([t + room, t - room]))
         return Ends(lower[: t.size].copy(), upper[t.size :].copy())
 
     return read

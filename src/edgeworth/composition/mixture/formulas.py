@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition import closed_form
+from edgeworth.composition.work import spend
 from edgeworth.losses import SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ __all__ = ["Formula", "Mixed", "placed"]
 _UNIT = 2.0**-53
 _ULPS = 8 * _UNIT  # of the largest loss, and of what a sample adds to its logarithm
 _LOST = 1e-310  # more than is lost of a number that underflows
+_MANY, _RUN = 4_096, 64  # values that are looked at one by one, and how many neighbours are first taken for one
+_FORMULA = 20.0  # units of work for both ends at one place
+_NEGLIGIBLE = 1e-14  # of a reading: what all of these may leave open
 
 
 class Formula:
@@ -77,9 +81,33 @@ class Mixed:
         atoms = self._atoms
         place, room, mass = placed(atoms, side, epsilon)
         error = atoms.error + (place.size + 4) * _UNIT
-        lower = float(mass @ self._one.lower(side, place + room)) * (1 - error)
-        upper = float(mass @ self._one.upper(side, place - room)) * (1 + error) + atoms.lost
+        left, right = place - room, place + room
+        if place.size > _MANY:
+            left, right, mass = self._with_runs(side, left, right, mass)
+        spend(_FORMULA * mass.size)
+        lower = float(mass @ self._one.lower(side, right)) * (1 - error)
+        upper = float(mass @ self._one.upper(side, left)) * (1 + error) + atoms.lost
         return lower, min(upper, 1.0)
+
+    def _with_runs(self, side: Way, left: Array, right: Array, mass: Array) -> tuple[Array, Array, Array]:
+        """The same places, runs of neighbours taken for one wherever that leaves next to nothing open.
+
+        delta_1 does not rise: between the least and the greatest place of a run it is between its values there.
+        """
+        first = np.arange(0, mass.size, _RUN)
+        least, greatest = np.minimum.reduceat(left, first), np.maximum.reduceat(right, first)
+        whole = np.add.reduceat(mass, first)
+        low, high = whole * self._one.lower(side, greatest), whole * self._one.upper(side, least)
+        order = np.argsort(high - low, kind="stable")
+        open_ = np.cumsum((high - low)[order]) > _NEGLIGIBLE * float(np.sum(low))
+        apart = np.zeros(first.size, dtype=bool)
+        apart[order[open_]] = True
+        each = np.repeat(apart, np.diff(np.append(first, mass.size)))
+        return (
+            np.concatenate([least[~apart], left[each]]),
+            np.concatenate([greatest[~apart], right[each]]),
+            np.concatenate([whole[~apart], mass[each]]),
+        )
 
 
 def placed(atoms: MergedValues, side: Way, epsilon: float) -> tuple[Array, Array, Array]:

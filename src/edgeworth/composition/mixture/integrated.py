@@ -17,6 +17,7 @@ from scipy.special import expit
 
 from edgeworth.amplification import base_loss, sampled_loss
 from edgeworth.composition.lattice.shares import gaussian_error, gaussian_shares, laplace_shares
+from edgeworth.composition.work import spend
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _LARGEST_THETA = 300.0
 _FIRST_CELLS = 2.0  # in a standard deviation
 _FIRST_OF_LAPLACE = 64
 _MOST_CELLS, _MOST_PIECES, _MOST_ROUNDS = 40_000, 8, 12
+_CELL = 20.0  # units of work for a cell
 _NARROWEST = 1e-12  # relative, of a cell that is cut
 _NOTHING = 1e-305  # more than all that is left out
 _LOGS = 1e-12  # relative: sums and exponentials of logarithms of masses that doubles hold
@@ -126,6 +128,7 @@ class Integrated:
 
     def _filled(self, asked: _Asked, left: Array, right: Array, at_left: Array, at_right: Array) -> _Cells:
         """Both ends of the mean in every cell, from the other profile at its ends and at its mean."""
+        spend(_CELL * left.size)
         log_left, log_right = self._shares(left, right)
         (first, off), (last, far_off) = self._loss(left), self._loss(right)
         lean = -1 if asked.side == "forward" else 1  # to where the function is smaller

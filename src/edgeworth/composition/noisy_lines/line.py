@@ -17,9 +17,9 @@ import numpy as np
 
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.contour.waves import logarithm
-from edgeworth.composition.lattice.work import charge
 from edgeworth.composition.noisy_lines.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.one_thread import one_thread
+from edgeworth.composition.work import charge, spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _LARGEST_EXPONENT = 600.0
 _MOST_DOUBT = 0.5  # of the logarithm of a reading
 _LEAST = 5e-324
 _WAVES = 60.0  # for which one unit of work stands
+_NODE, _WAVE = 0.8, 0.25  # units of it for a node of a step, and for a wave that is made for itself
 FEWEST_NODES, _MOST_NODES = 512, 2**23
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
@@ -136,6 +137,7 @@ class NoisyLine:
         for step in known:
             factor, bound, ulps = _power_by_logarithm(step, block) if _is_repeated(step) else _power(step, block)
             work += step.cost * y.size
+            spend(_NODE * y.size)
             value *= factor
             most *= bound
             rounding += ulps
@@ -212,6 +214,7 @@ class NoisyLine:
         doubt = self._k_error + 8 * UNIT * (abs(k) + (1 + c) * np.abs(t)) + self._slack
         known = (exponent <= _LARGEST_EXPONENT) & (doubt <= _MOST_DOUBT)  # else the line says nothing
         front, doubt = np.exp(np.where(known, exponent, 0.0)), np.minimum(doubt, _MOST_DOUBT)
+        spend(_WAVE * t.size * self._y.size)
         wave = np.exp(np.multiply.outer(self._origin - t, 1j * self._y))
         sums = (self._terms @ wave.T).real / self.period
         far = np.multiply.outer(self._growing, np.abs(t) + self._far)

@@ -17,6 +17,7 @@ from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.contour.waves import wave_less_one
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
+from edgeworth.composition.work import spend
 from edgeworth.losses import DiscreteGaussianLoss, LaplaceLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
@@ -44,6 +45,7 @@ __all__ = [
 
 UNIT = 2.0**-53
 BLOCK = 2**14  # frequencies at a time: a quarter of a megabyte an array
+_WAVE = 0.3  # units of work for a wave
 _NATS = 45.0  # tilted masses that weigh less than e^-45 together are left out
 _MOST_ATOMS = 20_000
 _WORTH = 8  # times as many frequencies as are asked for are affordable in one product of matrices
@@ -73,6 +75,7 @@ class Block(NamedTuple):
         Beside them the row and the column of every frequency of the block.
         """
         start, rest, where = self._angles(place)
+        spend(_WAVE * (start.size + rest.size))
         return np.exp(1j * start), np.exp(1j * rest), where
 
     def waves_less_one(self, place: Array) -> tuple[Complex, Complex, tuple[Index, Index]]:
@@ -82,7 +85,9 @@ class Block(NamedTuple):
 
     def _angles(self, place: Array) -> tuple[Array, Array, tuple[Index, Index]]:
         side = 2 ** ((int(self.k[-1]).bit_length() + 1) // 2)
-        rows, number = np.unique(self.k // side, return_inverse=True)
+        row = self.k // side  # in order
+        first = np.append(True, row[1:] != row[:-1])
+        rows, number = row[first], np.cumsum(first) - 1
         turns = self.h * place
         start = np.multiply.outer(self.first + side * rows, turns)
         return start, np.multiply.outer(turns, np.arange(side)), (number, self.k % side)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.profile_alone import ProfileAlone
-from edgeworth.composition.spread.rest import known
+from edgeworth.composition.spread.rest import known_lower, known_upper
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SpreadAnswers"]
 
 _UNIT = 2.0**-53
+_POINT = 1.5  # units of work for a point of a law
 _MORE = 1.001  # for the rounding of small sums
 _MINE: dict[Way, int] = {"forward": 1, "backward": 0}  # which of the masses left out a reading has
 _PLACES = 64  # in an octave, at which the rest is asked for anew near each reading
@@ -49,7 +51,7 @@ class SpreadAnswers(ProfileAlone):
         assert above is not None
         sign = -1 if side == "forward" else 1
         table = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
-        upper = self._mean(above, side, epsilon, lambda t: known(table, t).upper, -1)
+        upper = self._mean(above, side, epsilon, lambda t: known_upper(table, t), -1)
         upper += _MORE * above.left_out[_MINE[side]]
         lower = max(self._lower(side, epsilon, table), -math.expm1(min(epsilon, 0.0)))
         return lower, min(upper * (1 + 8 * _UNIT), 1.0)
@@ -59,7 +61,7 @@ class SpreadAnswers(ProfileAlone):
         below, alone = self._law(side), float(self._rest.ends(side, np.array([epsilon])).lower[0])
         if below is None:
             return alone
-        lower = self._mean(below, side, epsilon, lambda t: known(table, t).lower, 1)
+        lower = self._mean(below, side, epsilon, lambda t: known_lower(table, t), 1)
         return max(lower * (1 - 8 * _UNIT), alone)
 
     def _mean(
@@ -70,6 +72,7 @@ class SpreadAnswers(ProfileAlone):
         The end is read at places moved to where it is farther out by more than the rounding of the place.
         """
         (held,) = np.nonzero(law.mass)
+        spend(_POINT * held.size)
         loss, mass = law.least + law.grid.points[held], law.mass[held]
         room = 8 * _UNIT * (abs(epsilon) + 8 * (abs(law.least) + abs(law.grid.points[0])) + np.abs(loss))
         if side == "forward":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["FLOOR", "Graded", "Sums", "product"]
 
 _UNIT = 2.0**-53
+_PRODUCTS = 500.0  # that are one unit of work
 FLOOR = 1e-150  # the product of two such masses is still a double
 _MERGED, _MOST_MERGED = 6, 0.5  # points that are merged with another one, and what share of them at the most
 
@@ -254,6 +256,7 @@ def _convolved(grid: Graded, j: int, pairs: list[tuple[_Run, _Run]], more: int) 
     for one, other in pairs:
         (i,), (k,) = np.nonzero(one.values), np.nonzero(other.values)
         if i.size and k.size:
+            spend(float(i[-1] + 1 - i[0]) * float(k[-1] + 1 - k[0]) / _PRODUCTS)
             found = np.convolve(one.values[i[0] : i[-1] + 1], other.values[k[0] : k[-1] + 1])
             _put(sums, first, _Run(one.first + int(i[0]) + other.first + int(k[0]), found))
     return _Run(first, sums)

@@ -16,6 +16,7 @@ import numpy as np
 from edgeworth.composition.lattice.shares import partly_held_shares
 from edgeworth.composition.spread.graded import Sums
 from edgeworth.composition.spread.law import LARGEST_LOG, Step, shared
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = ["laplace_above", "laplace_below"]
 
 _UNIT = 2.0**-53
 _DIGITS = 80  # of places, so that small differences of them have all of theirs
+_EXPONENTIAL = 100.0  # units of work for one of so many digits
 _NEAREST = 1e-20  # of the rate times theta
 _ON_A_POINT = Decimal("1e-25")  # of a cell: too near to a point for these digits
 _NEXT, _LAST = Decimal("0.75"), Decimal("2.5")  # cells from where an interval begins to its mean, and before an atom
@@ -130,6 +132,7 @@ def _images(grid: Graded, base: LaplaceLoss, lower: _LowerRate) -> tuple[list[in
         start, end = (0 if j == 0 else half * fine), min(2 * half * fine, lower.point + fine)
         step = max(fine, lower.step) if end > lower.point / 4 else fine
         points += [number * step for number in range(math.ceil(start / step), math.ceil(end / step))]
+    spend(_EXPONENTIAL * len(points))
     places = np.searchsorted(grid.points, np.array(points, dtype=float))
     scale = theta.exp() / lower.rate * (1 + lower.rate * ((-theta).exp() - 1))
     return places.tolist(), [1 + scale * (point.exp() - 1) for point in points]

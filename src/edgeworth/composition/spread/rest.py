@@ -13,6 +13,7 @@ import numpy as np
 
 from edgeworth.composition import fourier, lattice, residues
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.work import spend
 from edgeworth.losses import LaplaceLoss
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Kinks", "Known", "Rest", "engine_of", "kinks_of", "known"]
+__all__ = ["Kinks", "Known", "Rest", "engine_of", "kinks_of", "known_lower", "known_upper"]
 
 _ROOM = 16 * 2.0**-53  # relative, for the rounding of a handful of operations
 _MOST_KINKS = 4_000
@@ -30,6 +31,7 @@ _PLACES = 6_000  # evenly spaced, of a profile with a density
 _BESIDE, _FASTER = 1e-12, 4.0  # the nearest place beside a kink, relative, and how distances grow
 _CLOSE = 1e-13  # relative to the largest loss: atoms that are taken for one
 _MOST_BESIDE, _MOST_PLACES = 16, 8_000
+_PLACE = 50.0  # units of work for every place at which another engine is asked
 
 
 class Known(NamedTuple):
@@ -60,6 +62,7 @@ class Rest:
         fresh = np.unique(near[(near > table.place[0]) & (near < table.place[-1])])
         place = np.concatenate([table.place, fresh])
         order = np.argsort(place, kind="stable")
+        spend(_PLACE * fresh.size)
         found = self.ends(direction, fresh)
         ends = Ends(*(np.concatenate(pair)[order] for pair in zip(table.ends, found, strict=True)))
         return Known(place[order], ends, np.zeros(place.size, dtype=bool))
@@ -139,27 +142,49 @@ def _places(kinks: Array) -> Array:
     return np.asarray(np.unique(np.concatenate([even, near])))
 
 
-def known(table: Known, t: Array) -> Ends:
-    """Ends of a profile at every t from what is known of it at some places.
+class _Between(NamedTuple):
+    """Cells, how far from either end of each a place is in u, relative to u there, and its shares of both ends."""
 
-    Between two places it is below the chord, and above the chords of the cells on either side, prolonged, and above the
-    chord itself where it is straight. It is 1 at u = 0, does not rise, and is at least 1 - u and 0.
+    cell: NDArray[np.intp]
+    rise: Array
+    fall: Array
+    to_left: Array
+    to_right: Array
+
+    @classmethod
+    def of(cls, place: Array, t: Array) -> _Between:
+        inside = np.clip(t, place[0], place[-1])
+        cell = np.clip(np.searchsorted(place, inside, side="right") - 1, 0, place.size - 2)
+        gap = np.expm1(np.diff(place))[cell]  # over u at its left end
+        rise, fall = np.expm1(inside - place[cell]), -np.expm1(inside - place[cell + 1])
+        return cls(cell, rise, fall, fall * (gap + 1) / gap, rise / gap)
+
+
+def known_upper(table: Known, t: Array) -> Array:
+    """At least a profile at every t, from what is known of it at some places.
+
+    Between two places it is below the chord. It is 1 at u = 0, and does not rise.
     """
-    place, (low, high), straight = table
-    inside = np.clip(t, place[0], place[-1])
-    cell = np.clip(np.searchsorted(place, inside, side="right") - 1, 0, place.size - 2)
-    gap = np.expm1(np.diff(place))  # over u at its left end
-    rise, fall = np.expm1(inside - place[cell]), -np.expm1(inside - place[cell + 1])
-    to_right, to_left = rise / gap[cell], fall * (gap[cell] + 1) / gap[cell]
+    place, (_, high), _ = table
+    cell, _, _, to_left, to_right = _Between.of(place, t)
     upper = high[cell] * to_left + high[cell + 1] * to_right
+    ratio = np.exp(np.minimum(t - place[0], 0.0))
+    upper = np.where(t < place[0], (1 - ratio) + ratio * high[0], np.where(t > place[-1], high[-1], upper))
+    return np.asarray(upper * (1 + _ROOM))
+
+
+def known_lower(table: Known, t: Array) -> Array:
+    """At most a profile at every t, from what is known of it at some places.
+
+    Between two places it is above the chords of the cells on either side, prolonged, and above the chord itself where
+    it is straight. It is at least 1 - u and 0.
+    """
+    place, (low, _), straight = table
+    cell, rise, fall, to_left, to_right = _Between.of(place, t)
     lower = np.where(straight[cell], low[cell] * to_left + low[cell + 1] * to_right, low[cell + 1])
     lower = np.maximum(lower, _prolonged(table, cell, rise, fall))
-    before, after = t < place[0], t > place[-1]
-    ratio = np.exp(np.minimum(t - place[0], 0.0))
-    upper = np.where(before, (1 - ratio) + ratio * high[0], np.where(after, high[-1], upper))
-    lower = np.where(before | after, 0.0, lower)
-    lower = np.maximum(lower, -np.expm1(np.minimum(t, 0.0)))
-    return Ends(lower * (1 - _ROOM), upper * (1 + _ROOM))
+    lower = np.where((t < place[0]) | (t > place[-1]), 0.0, lower)
+    return np.asarray(np.maximum(lower, -np.expm1(np.minimum(t, 0.0))) * (1 - _ROOM))
 
 
 def _prolonged(table: Known, cell: NDArray[np.intp], rise: Array, fall: Array) -> Array:
