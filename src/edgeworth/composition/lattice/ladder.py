@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     _Name = tuple[Kind, int, float | None]
 
-__all__ = ["FINE", "LONGEST_STRIDE", "MOST_RUNGS", "ROUNDING", "Ladder", "keep"]
+__all__ = ["FINE", "LONGEST_STRIDE", "ROUNDING", "Ladder", "keep"]
 
 FINE = 4e-7  # the relative width that rungs aim at where nothing else is asked for …
 _TESTS = 0.125  # … and of that where f is a difference
 ROUNDING = 1e-15
-MOST_RUNGS = 120  # on either side of the middle: up to 2e8 standard deviations from it, or 2e-12 of the way to an end
+_MOST_RUNGS = 120  # on either side of the middle: up to 2e8 standard deviations from it, or 2e-12 of the way to an end
 LONGEST_STRIDE = 8  # rungs: three times the distance from the middle, or a sixth of that from an end
 _LEAST_SPREAD = 1e-6  # of how far the alternative lies, so that the rungs reach it where the null law has next to none
 _FARTHEST = 1e12
@@ -80,23 +80,23 @@ class Ladder:
         The steps grow away from the middle, and shrink towards an end of the support that is no atom.
         """
         made = [self.middle]
-        for number in range(MOST_RUNGS):
+        for number in range(_MOST_RUNGS):
             step = self.spread * (math.sinh(_GROWTH * (number + 1)) - math.sinh(_GROWTH * number)) / _GROWTH
             made.append(made[-1] + sign * min(step, _NEARER * abs(end - made[-1])))
         return made
 
     def threshold(self, number: int) -> float:
         """Where the rung of that number begins."""
-        return float(self._thresholds[number + MOST_RUNGS])
+        return float(self._thresholds[number + _MOST_RUNGS])
 
     def number(self, t: float) -> int:
         """The number of the rung of a threshold."""
-        place = int(np.searchsorted(self._thresholds, t, side="right")) - 1 - MOST_RUNGS
-        return max(-MOST_RUNGS, min(MOST_RUNGS - 1, place))
+        place = int(np.searchsorted(self._thresholds, t, side="right")) - 1 - _MOST_RUNGS
+        return max(-_MOST_RUNGS, min(_MOST_RUNGS - 1, place))
 
     def has(self, number: int) -> bool:
         """Whether there is a rung of that number."""
-        return -MOST_RUNGS <= number < MOST_RUNGS
+        return -_MOST_RUNGS <= number < _MOST_RUNGS
 
     def rung(self, kind: Kind, number: int, width: float | None) -> Rung:
         """The rung of that number, made when it is first asked for; a rough one, of no width, shows where a root is."""

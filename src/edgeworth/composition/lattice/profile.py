@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice.ladder import LONGEST_STRIDE, MOST_RUNGS, ROUNDING, Ladder
+from edgeworth.composition.lattice.ladder import LONGEST_STRIDE, ROUNDING, Ladder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,7 @@ class LatticeProfile:
         """The least eps seen with delta's upper end below the target, or the greatest with its lower end above."""
         step = 1 if direction == "forward" else -1
         for _ in range(_MOST_MOVES):
-            if not -MOST_RUNGS <= number < MOST_RUNGS:
+            if not self.ladder.has(number):
                 break
             low, high = self._interval(direction, number)
             read = partial(self._on_rung, direction, number, rough=False)
@@ -151,7 +151,7 @@ class LatticeProfile:
     def _surely_before(self, direction: Direction, target: float, number: int) -> float:
         """An eps with delta's lower end above the target where the root itself is too near the end of the support."""
         step, stride = (1 if direction == "forward" else -1), 1
-        while -MOST_RUNGS <= number < MOST_RUNGS:
+        while self.ladder.has(number):
             low = self._interval(direction, number)[0]
             if low == 0:
                 break
