@@ -184,13 +184,11 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     steepest = max(abs(c), 1.0) + frequency
     if isinstance(step, LaplaceLoss):
         return _tilt_laplace(step, count, c, steepest)
+    if isinstance(step, SampledLoss) and isinstance(step.base, LaplaceLoss):
+        return _tilt_sampled_laplace(step, step.base.theta, count, c, steepest)
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
-    if isinstance(step, SampledLoss) and isinstance(step.base, LaplaceLoss):
-        atoms, decay = sampled_laplace_decay(step, step.base.theta, c, part.log_moment)
-        return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
-    return part
+    return tilt_nodes(step.nodes((-steepest, steepest)), count, c)
 
 
 def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> TiltedPart:
@@ -220,6 +218,15 @@ def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[floa
     atoms = math.exp(-c * theta - log_moment) / 2 + math.exp((c - 1) * theta - log_moment) / 2
     ends = math.exp(-c * theta - log_moment) / 4 + math.exp((c - 1) * theta - log_moment) / 4
     return min(atoms * (1 + 1e-12), 1.0), ends * (1 + 1e-12)
+
+
+def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float, steepest: float) -> TiltedPart:
+    """A sample of Laplace noise: atoms and panels, those of its base."""
+    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_POINTS:
+        raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
 
 
 def sampled_laplace_decay(step: SampledLoss, theta: float, c: float, log_moment: float) -> tuple[float, float]:
