@@ -103,7 +103,8 @@ class Inverse:
     def _rough_error(self, apart: Array) -> float:
         """That of the polynomial through every second point: the error of all of them is about its square."""
         share = _weights(apart[::2, ::2]) / apart[1::2, ::2]
-        found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # shares of very uneven points may cancel to 0
+            found = np.add.reduce(share * self._x[::2], axis=1) / np.add.reduce(share, axis=1)
         off = float(np.abs(found - self._x[1::2]).max())
         return off if math.isfinite(off) else math.inf
 

@@ -43,7 +43,7 @@ __all__ = ["TiltedPart", "sampled_laplace_decay", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
 _LARGEST = 600.0  # of an exponent
-_MOST_POINTS = 60_000
+_MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
@@ -222,7 +222,7 @@ def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[floa
 
 def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float, steepest: float) -> TiltedPart:
     """A sample of Laplace noise: atoms and panels, those of its base."""
-    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_POINTS:
+    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_OF_A_SAMPLE:
         raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
     part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
     atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
