@@ -7,6 +7,7 @@ between them.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from edgeworth.composition.answered import Ends
 from edgeworth.losses import LaplaceLoss
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Answers, Direction
@@ -52,8 +55,11 @@ class Rest:
         """Ends at every t, by its engine."""
         return self._answers.delta(direction, t)
 
-    def around(self, direction: Direction, near: Array) -> Known:
-        """What is known everywhere, and near some places, which need no order."""
+    def around(self, direction: Direction, near: Array) -> Callable[[Array], Ends]:
+        """Ends everywhere, from what is known there, and near some places, which need no order."""
+        return partial(known, self._around(direction, near))
+
+    def _around(self, direction: Direction, near: Array) -> Known:
         table = self._table(direction)
         if self._atomic:
             return table
