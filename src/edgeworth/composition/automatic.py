@@ -59,7 +59,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | little Laplace noise, or samples of it, beside atoms        | lattice     | by lists of atoms, eight digits |
-    | few samples at small rates beside atoms                     | lattice     | on graded points, seven digits  |
+    | few samples at small rates beside atoms or Laplace noise    | lattice     | on graded points, six digits    |
     | one or two steps beside responses                           | lattice     | by formulas, nine digits, ms    |
     | discrete noise on two lattices, the other of few values     | lattice     | by Fourier sums, nine digits    |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |

@@ -111,11 +111,11 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
 def has_rare_jumps(total: TotalLoss) -> bool:
     """Whether jumps of samples beside a rest are so rare that lines have few digits, or take long."""
-    if len(total.parts) == 1:
+    if len(total.parts) == 1 or not spread.applies(total) or spread.has_noise_alone(total):
         return False
-    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
+    samples = spread.samples_of(total)
     jumps, dense = sum(n * loss.rate for loss, n in samples), sum(n * loss.rate**2 for loss, n in samples)
-    return (dense < _SPARSE or (dense < _DENSE and jumps < _RARE)) and spread.applies(total)
+    return dense < _SPARSE or (dense < _DENSE and jumps < _RARE)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -148,13 +148,22 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest, and a lattice for what is very wide after that.
 
     No lattice holds both a heap of samples of Gaussian noise and a rest; but farther out than the rest reaches it may
-    have more digits, and so it may for many samples of Laplace noise.
+    have more digits, and so it may for many samples of Laplace noise. Where there is no rest but noise it comes first.
     """
+    if spread.has_noise_alone(total):
+        return _beside_noise(total, aim)
     fine = aim.wide < _WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
     first = FewFirst(_on_points(total, aim), lattices, wide, MIXTURES)
     return first if fine else FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
+
+
+def _beside_noise(total: TotalLoss, aim: Aim) -> Answers:
+    """Samples of Gaussian noise beside Laplace noise and samples of it: a lattice where it holds both, or points."""
+    made = Combined(_on_lattice(total, aim), lambda: spread.prepared(total), aim.wide)
+    made = Combined(made, lambda: _by_recursion(total), _VERY_WIDE)
+    return ByProfile(made, aim.wide, slow=True)
 
 
 def _has_dense_laplace_samples(total: TotalLoss) -> bool:

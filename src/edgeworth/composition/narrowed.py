@@ -41,6 +41,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
     | lattice   | few samples beside atoms                  | graded points, mixtures, lattice, recursion           |
+    | lattice   | few samples beside Laplace noise alone    | lattice, graded points, recursion                     |
     | lattice   | three samples beside others               | lines, lattice                                        |
     | lattice   | more than 50 different steps              | lattice, moments                                      |
     | lattice   | otherwise                                 | lattice, moments, recursion                           |
@@ -97,6 +98,11 @@ def _has_a_mixture(total: TotalLoss) -> bool:
         return False
     quick = mixture.has_formulas(total) and not mixture.integrates_normal_noise(total)
     return mixture.applies(total) and (quick or not spread.applies(total))
+
+
+def _has_points(total: TotalLoss) -> bool:
+    """Whether samples are on graded points beside a rest; lines that can be tried come before noise that is no rest."""
+    return spread.applies(total) and not (spread.has_noise_alone(total) and _has_a_line(total))
 
 
 def _has_a_line(total: TotalLoss) -> bool:
@@ -164,7 +170,7 @@ _TABLE = [
     ),
     _Row(
         "lattice",
-        spread.applies,
+        _has_points,
         in_turn.beside_a_rest,
         "few samples beside atoms: their loss on graded points comes first, and the lattice for many readings",
     ),

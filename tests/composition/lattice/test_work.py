@@ -85,7 +85,7 @@ def test_no_better_slope_is_sought_where_the_ends_are_blurred(monkeypatch):
     assert lines == [0.5, 0.1]
 
 
-@pytest.mark.parametrize("number", [-ladder.MOST_RUNGS, ladder.MOST_RUNGS - 1])
+@pytest.mark.parametrize("number", [-ladder._MOST_RUNGS, ladder._MOST_RUNGS - 1])
 def test_no_rung_is_sought_beyond_the_last(monkeypatch, number):
     made = LatticeAnswers(MIX)
     monkeypatch.setattr(made._tests, "_rung_of_test", lambda *_: number)

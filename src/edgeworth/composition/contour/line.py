@@ -123,7 +123,7 @@ class Line:
             p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment)) for p in parts
         )
         smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in parts)
-        log_atoms = math.fsum(p.count * math.log(p.atoms) for p in parts)
+        log_atoms = _log_unread(parts)
         self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
         self.log_front = self.k + math.log(self.h / math.pi)
         self._scale = _ROOM * (self.k_error + 8 * _UNIT * (abs(self.k) + abs(self.log_front)))
@@ -180,7 +180,7 @@ class Line:
     def _check_atoms(self, parts: list[TiltedPart], farthest: float) -> None:
         """At high frequencies nothing is left of |phi| but the runs of atoms: they may be too likely for any line."""
         if self._gaussian.variance == 0 and all(part.shifted is None for part in parts):
-            log_atoms = math.fsum(part.count * math.log(part.atoms) for part in parts)
+            log_atoms = _log_unread(parts)
             if -log_atoms < min(NATS, _FEWER_NATS - math.log1p(farthest / (1 + abs(self.c)))):
                 raise TooLarge("runs of nothing but atoms are too likely for the line integral")
 
@@ -386,3 +386,8 @@ def _first_negligible(log_bound: Array, between: Array) -> int:
     low = log_bound[first:] < -NATS
     low[-1] = True
     return first + int(low.argmax())
+
+
+def _log_unread(parts: list[TiltedPart]) -> float:
+    """The log of at least the tilted mass of the runs of atoms that are not read."""
+    return math.fsum(part.count * math.log(part.atoms) for part in parts if not part.atoms_are_read)

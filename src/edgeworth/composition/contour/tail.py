@@ -53,6 +53,10 @@ class Part(Protocol):
         """The other number of that bound."""
 
     @property
+    def atoms_are_read(self) -> bool:
+        """Whether runs of these atoms are part of what is read."""
+
+    @property
     def alone(self) -> bool:
         """Whether only the bound far out is used: a jump, whose phi turns too fast to be sampled."""
 
@@ -147,8 +151,11 @@ def _power_law(enough: float, parts: Sequence[Part], gaussian: float, allowed: f
 
 
 def _atoms_apart(enough: float, parts: Sequence[Part], allowed: float) -> tuple[float, float, float]:
-    """Where atoms remain, for prod (a_i + d_i/t)^n_i less its limit: at most itself times sum n_i d_i/(a_i t)."""
-    slope = math.fsum(part.count * part.decay / part.atoms for part in parts)
+    """Where atoms remain, for prod (a_i + d_i/t)^n_i less its limit: at most itself times sum n_i d_i/(a_i t).
+
+    Steps whose atoms are read are a factor of both.
+    """
+    slope = math.fsum(part.count * part.decay / part.atoms for part in parts if not part.atoms_are_read)
     if not slope > 0:
         raise TooLarge("no bound on the characteristic function at high frequencies is known for this composition")
     last = max(4 * enough, 4 * slope)

@@ -31,7 +31,7 @@ from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiple
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
-from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss
+from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from edgeworth.losses import Nodes
     from edgeworth.losses.law import Array
 
-__all__ = ["TiltedPart", "tilt_nodes", "tilt_part"]
+__all__ = ["TiltedPart", "sampled_laplace_decay", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
+_LARGEST = 600.0  # of an exponent
 _TILT, _TERM = 6e3, 0.012  # units of work for a step at a tilt, and for a term of its transform
-_MOST_POINTS = 60_000
+_MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
@@ -82,6 +83,8 @@ class TiltedPart:
     atoms: float = 1.0
     """For other steps |phi(t)| <= atoms + decay/t: the tilted mass of the atoms, and what bounds the rest."""
     decay: float = 0.0
+    atoms_are_read: bool = False
+    """Whether runs of atoms are read as all others: of a sample of Laplace noise they are, of Laplace noise not."""
     alone: bool = False
     """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
     raised: Raised | None = None
@@ -185,6 +188,8 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     steepest = max(abs(c), 1.0) + frequency
     if isinstance(step, LaplaceLoss):
         return _tilt_laplace(step, count, c, steepest)
+    if isinstance(step, SampledLoss) and isinstance(step.base, LaplaceLoss):
+        return _tilt_sampled_laplace(step, step.base.theta, count, c, steepest)
     if not step.is_atomic and steepest * (step.support[1] - step.support[0]) > _MOST_POINTS:
         raise TooLarge("the quadrature of the loss would need too many points")
     return tilt_nodes(step.nodes((-steepest, steepest)), count, c)
@@ -217,6 +222,29 @@ def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[floa
     atoms = math.exp(-c * theta - log_moment) / 2 + math.exp((c - 1) * theta - log_moment) / 2
     ends = math.exp(-c * theta - log_moment) / 4 + math.exp((c - 1) * theta - log_moment) / 4
     return min(atoms * (1 + 1e-12), 1.0), ends * (1 + 1e-12)
+
+
+def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float, steepest: float) -> TiltedPart:
+    """A sample of Laplace noise: atoms and panels, those of its base."""
+    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_OF_A_SAMPLE:
+        raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
+    return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
+
+
+def sampled_laplace_decay(step: SampledLoss, theta: float, c: float, log_moment: float) -> tuple[float, float]:
+    """The same of a sample of Laplace noise.
+
+    With x the loss of the base, G = e^(cL) w/L' falls and then rises, so the integral by parts is at most
+    2 (G(-theta) + G(theta))/t; w = e^(-(x + theta)/2)/4 and L' = p e^(x - L).
+    """
+    low, high = step.support
+    atoms = math.exp(c * low - log_moment) / 2 + math.exp(c * high - theta - log_moment) / 2
+    places = (low, -theta), (high, theta)
+    steep = [(c + 1) * level - log_moment - 0.5 * (x + theta) - x - math.log(4 * step.rate) for level, x in places]
+    ends = math.fsum(map(math.exp, steep)) if max(steep) < _LARGEST else math.inf
+    return min(atoms * (1 + 1e-6), 1.0), 2 * ends * (1 + 1e-6)
 
 
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:

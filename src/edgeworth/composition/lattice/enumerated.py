@@ -173,6 +173,16 @@ class Enumeration:
                 laws[side] = laws[side].times(listed[part])
         return cls(*_without_the_deepest(*laws))
 
+    @classmethod
+    def alone(cls, law: PairedValues) -> Enumeration:
+        """That of one law."""
+        return cls(*_without_the_deepest(PairedValues(np.zeros(1), np.zeros(1)), law))
+
+    @property
+    def corners(self) -> tuple[Array, Array]:
+        """Of one law alone: its atoms, rising, and E[(X - u)_+] at each of them, between which it is straight in u."""
+        return self._inner.place, self._integrals[0]
+
     @cached_property
     def mirrored(self) -> Enumeration:
         """The other direction."""

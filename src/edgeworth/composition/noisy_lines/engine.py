@@ -35,7 +35,8 @@ _TESTS = 0.1  # of it, for the overlap: a small f is a difference from it
 _MOST_STEPS = 10**10
 _FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 8.0  # of |phi| at most frequencies; beyond those of a quadrature
 _ALIAS_NATS = 26.0  # aliases are held below e^-26 of the reading
-_FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation
+_FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation, …
+_LONGER = 1.5  # … or farther apart where that of the tilted law is smaller, from one to the next by so much
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound of the aliases looks, in 1/std
 _ROOM = 3.0  # nats by which a reading may be smaller than its guess
 _MOST_WORK = 8e7  # waves for one line
@@ -234,34 +235,51 @@ class _Ladder:
     def __init__(self, law: TiltedSums, kind: Kind, *, mirrored: bool) -> None:
         self._law, self._mirrored = law, mirrored
         few = min(max(math.ceil(0.4 * law.spread), 1), 5)
-        outer = 1 + (_FIRST + _STRIDE * np.arange(_MOST_RUNGS)) / law.spread
         inner = np.linspace(0.6, 0.9, few) if few > 1 else np.array([0.7])
-        end = _end(law.steepest, mirrored=mirrored) - _LAST
-        self._tilts = (inner if kind == "overlap" else outer[(outer < end) | (outer == outer[0])]).tolist()
-        self._rungs = [self._rung(self._tilts.pop(0))]
+        self._end = _end(law.steepest, mirrored=mirrored) - _LAST
+        self._more, self._stride = _MOST_RUNGS - 1, _STRIDE / law.spread
+        self._inner = inner.tolist() if kind == "overlap" else None
+        self._rungs = [self._rung(1 + _FIRST / law.spread if self._inner is None else self._inner.pop(0))]
 
     def _rung(self, c: float) -> _Rung:
+        self._tilt = c
         _, k, mean, variance = self._law.row(1 - c if self._mirrored else c)
         least = 1e-3 * self._law.spread
         return _Rung(c, k, -mean if self._mirrored else mean, math.sqrt(max(variance, least**2)))
 
     def number(self, t: float) -> int:
         """The last line whose mean is not right of a threshold, or the first of all."""
-        while self._tilts and self._rungs[-1].mean <= t:
-            self._extend()
+        while self._rungs[-1].mean <= t and self._extend():
+            pass
         return max(bisect.bisect_right([rung.mean for rung in self._rungs], t) - 1, 0)
 
-    def _extend(self) -> None:
-        """Another line, unless it would be next to the last one."""
-        rung = self._rung(self._tilts.pop(0))
-        if rung.mean > self._rungs[-1].mean + _NEAREST * self._law.spread:
+    def _extend(self) -> bool:
+        """Another line, unless it would be next to the last one; whether there was another tilt to try."""
+        last, c = self._rungs[-1], self._next_tilt()
+        if c is None:
+            return False
+        rung = self._rung(c)
+        if rung.mean > last.mean + _NEAREST * min(self._law.spread, last.deviation):
             self._rungs.append(rung)
+        return True
+
+    def _next_tilt(self) -> float | None:
+        """The next one between the poles; right of them as far on as the law is wide there, or was.
+
+        Beyond the last run of large atoms a law is ever narrower, and one tilt may be many times the one before.
+        """
+        if self._inner is not None:
+            return self._inner.pop(0) if self._inner else None
+        self._stride = max(min(_STRIDE / self._rungs[-1].deviation, _LONGER * self._stride), _STRIDE / self._law.spread)
+        self._tilt += self._stride
+        self._more -= 1
+        return self._tilt if self._more >= 0 and self._tilt < self._end else None
 
     def at(self, number: int) -> tuple[_Rung, float]:
         """A line, and the mean of the next."""
         rung = self._rungs[number]
-        while self._tilts and number + 1 >= len(self._rungs):
-            self._extend()
+        while number + 1 >= len(self._rungs) and self._extend():
+            pass
         return rung, self._rungs[number + 1].mean if number + 1 < len(self._rungs) else rung.mean + rung.deviation
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
-from edgeworth.composition.contour.tilted_part import tilt_nodes
+from edgeworth.composition.contour.tilted_part import sampled_laplace_decay, tilt_nodes
 from edgeworth.composition.contour.waves import wave_less_one
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
@@ -333,18 +333,7 @@ def _laplace_waves(loss: LaplaceLoss, count: int, c: float) -> StepWaves:
 
 
 def far_share(loss: SampledLoss, tilt: float) -> tuple[float, float]:
-    """The tilted mass of both atoms of a sample of Laplace noise, and |integral over the density| times y at most.
-
-    With x the loss of the base, G = e^(cL) w/L' falls and then rises, so the integral by parts is at most
-    2 (G(-theta) + G(theta))/y; w = e^(-(x + theta)/2)/4 and L' = p e^(x - L).
-    """
+    """The tilted mass of both atoms of a sample of Laplace noise, and |integral over the density| times y at most."""
     assert isinstance(loss.base, LaplaceLoss)
-    theta, p = loss.base.theta, loss.rate
     log_moment = tilt_nodes(loss.nodes((min(tilt, 0.0), max(tilt, 1.0))), 1, tilt).log_moment
-    low, high = loss.support
-    atoms = math.exp(tilt * low - log_moment) / 2 + math.exp(tilt * high - theta - log_moment) / 2
-    ends = [
-        math.exp((tilt + 1) * level - log_moment - 0.5 * (x + theta) - x) / (4 * p)
-        for level, x in ((low, -theta), (high, theta))
-    ]
-    return min(atoms * (1 + 1e-6), 1.0), 2 * sum(ends) * (1 + 1e-6)
+    return sampled_laplace_decay(loss, loss.base.theta, tilt, log_moment)

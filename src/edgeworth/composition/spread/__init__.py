@@ -1,5 +1,12 @@
 """Few samples beside steps with atoms: their loss on graded points meets the profile of the rest."""
 
-from edgeworth.composition.spread.engine import applies, prepared, prepared_alone, reach_of_rest
+from edgeworth.composition.spread.engine import (
+    applies,
+    has_noise_alone,
+    prepared,
+    prepared_alone,
+    reach_of_rest,
+    samples_of,
+)
 
-__all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
+__all__ = ["applies", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.profile_alone import ProfileAlone
-from edgeworth.composition.spread.rest import known_lower, known_upper
 from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
 
     from edgeworth.composition.profile_alone import Way
     from edgeworth.composition.spread.law import Side, SpreadLaw
-    from edgeworth.composition.spread.rest import Known, Rest
+    from edgeworth.composition.spread.noise_rest import NoiseRest
+    from edgeworth.composition.spread.rest import Rest, Sides
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -41,7 +41,7 @@ _CLOSE = 1e-6  # from one of them to the next at the least: what is between is k
 class SpreadAnswers(ProfileAlone):
     """Ends of delta from laws above and below that of the samples."""
 
-    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], rest: Rest) -> None:
+    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], rest: Rest | NoiseRest) -> None:
         super().__init__(total)
         self._law, self._rest = cache(law), rest
 
@@ -50,18 +50,18 @@ class SpreadAnswers(ProfileAlone):
         above = self._law("above")
         assert above is not None
         sign = -1 if side == "forward" else 1
-        table = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
-        upper = self._mean(above, side, epsilon, lambda t: known_upper(table, t), -1)
+        profile = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
+        upper = self._mean(above, side, epsilon, profile.upper, -1)
         upper += _MORE * above.left_out[_MINE[side]]
-        lower = max(self._lower(side, epsilon, table), -math.expm1(min(epsilon, 0.0)))
+        lower = max(self._lower(side, epsilon, profile), -math.expm1(min(epsilon, 0.0)))
         return lower, min(upper * (1 + 8 * _UNIT), 1.0)
 
-    def _lower(self, side: Way, epsilon: float, table: Known) -> float:
+    def _lower(self, side: Way, epsilon: float, profile: Sides) -> float:
         """From the law below, and that of the rest alone, by Jensen's inequality."""
         below, alone = self._law(side), float(self._rest.ends(side, np.array([epsilon])).lower[0])
         if below is None:
             return alone
-        lower = self._mean(below, side, epsilon, lambda t: known_lower(table, t), 1)
+        lower = self._mean(below, side, epsilon, profile.lower, 1)
         return max(lower * (1 - 8 * _UNIT), alone)
 
     def _mean(

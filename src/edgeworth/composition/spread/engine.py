@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from edgeworth.composition import closed_form
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.combined import CurveAnswers
+from edgeworth.composition.spread import noise_rest
 from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.law import SpreadLaw
+from edgeworth.composition.spread.noise_rest import NoiseRest
 from edgeworth.composition.spread.resolution import centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
 from edgeworth.composition.spread.steps import one_step
@@ -24,8 +26,11 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.composition.spread.law import Side
+    from edgeworth.losses import PrivacyLoss
 
-__all__ = ["applies", "prepared", "prepared_alone", "reach_of_rest"]
+Samples: TypeAlias = tuple[tuple[SampledLoss, int], ...]
+
+__all__ = ["applies", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
 
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
@@ -47,8 +52,13 @@ def applies(total: TotalLoss) -> bool:
     >>> applies(TotalLoss.of(sample**10 * ew.Laplace(3.0))), applies(TotalLoss.of(sample**10))
     (True, False)
     """
-    samples, rest = _split(total)
-    if not samples or not rest.parts or rest.support == (0.0, 0.0) or not total.is_exact:
+    return total.is_exact and _fit(*_split(total))
+
+
+@lru_cache(maxsize=8)
+def _fit(samples: Samples, rest: TotalLoss) -> bool:
+    """Whether these samples can be put on points, beside a rest that is known."""
+    if not samples or not rest.parts or rest.support == (0.0, 0.0):
         return False
     sparse = _are_centred(samples) and sum(n * loss.rate**2 for loss, n in samples) < _DENSE
     most = _MOST_CENTRED if sparse else _MOST_SAMPLES
@@ -58,24 +68,33 @@ def applies(total: TotalLoss) -> bool:
         for loss, _ in samples
         for low, high in [_rates(loss)]
     )
-    alike = few and usual and _have_points_in_common(samples)
-    return alike and kinks_of(rest) is not None and engine_of(rest) is not None
+    return few and usual and _have_points_in_common(samples) and _known_rest(rest) is not None
+
+
+@lru_cache(maxsize=8)
+def _known_rest(rest: TotalLoss) -> Rest | NoiseRest | None:
+    """The profile of the rest, by an engine that has all digits of it, or on points of its own."""
+    kinks = kinks_of(rest)
+    answers = None if kinks is None else engine_of(rest)
+    if kinks is not None and answers is not None:
+        return Rest(rest, answers, kinks)
+    return NoiseRest(rest) if noise_rest.applies(rest) else None
 
 
 @lru_cache(maxsize=4)
 def prepared(total: TotalLoss) -> SpreadAnswers:
     """The answers of a total loss; the last few are kept with their laws."""
     samples, rest = _split(total)
-    kinks, answers = kinks_of(rest), engine_of(rest)
-    if not samples or kinks is None or answers is None:
+    profile = _known_rest(rest)
+    if not samples or profile is None:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
-    return SpreadAnswers(total, partial(_law, samples), Rest(rest, answers, kinks))
+    return SpreadAnswers(total, partial(_law, samples), profile)
 
 
 @lru_cache(maxsize=4)
 def prepared_alone(total: TotalLoss) -> SpreadAnswers:
     """The answers of the samples of a total alone, from the same laws."""
-    samples, nothing = _split(total)[0], TotalLoss((), is_finite=True)
+    samples, nothing = _parted(total, (GaussianLoss, LaplaceLoss))[0], TotalLoss((), is_finite=True)
     kinks = kinks_of(nothing)
     assert kinks is not None
     rest = Rest(nothing, CurveAnswers(closed_form.compose(nothing)), kinks)
@@ -87,16 +106,39 @@ def reach_of_rest(total: TotalLoss) -> float:
     return max(abs(end) for end in _split(total)[1].support)
 
 
+def has_noise_alone(total: TotalLoss) -> bool:
+    """Whether all beside the samples is noise that is put on points of its own."""
+    return isinstance(_known_rest(_split(total)[1]), NoiseRest)
+
+
+def samples_of(total: TotalLoss) -> Samples:
+    """The samples that are put on graded points."""
+    return _split(total)[0]
+
+
 @lru_cache(maxsize=8)
-def _split(total: TotalLoss) -> tuple[tuple[tuple[SampledLoss, int], ...], TotalLoss]:
-    """The samples of Gaussian and of Laplace noise, and all else."""
-    parts = [(loss, n) for loss, n in total.parts if n > 0]
-    samples = tuple((loss, n) for loss, n in parts if isinstance(loss, SampledLoss) and _apart(loss) > 0)
-    rest = tuple((loss, n) for loss, n in parts if not (isinstance(loss, SampledLoss) and _apart(loss) > 0))
-    return samples, TotalLoss(rest, is_finite=True)
+def _split(total: TotalLoss) -> tuple[Samples, TotalLoss]:
+    """The samples, and all else: those of Laplace noise are part of that where they cannot be among the former."""
+    both = _parted(total, (GaussianLoss, LaplaceLoss))
+    if any(isinstance(loss.base, LaplaceLoss) for loss, _ in both[0]) and not _fit(*both):
+        normal = _parted(total, (GaussianLoss,))
+        return normal if _fit(*normal) else both
+    return both
 
 
-def _have_points_in_common(samples: tuple[tuple[SampledLoss, int], ...]) -> bool:
+def _parted(total: TotalLoss, bases: tuple[type[PrivacyLoss], ...]) -> tuple[Samples, TotalLoss]:
+    """The samples of noise of these kinds, and all else."""
+    samples: list[tuple[SampledLoss, int]] = []
+    rest: list[tuple[PrivacyLoss, int]] = []
+    for loss, n in ((loss, n) for loss, n in total.parts if n > 0):
+        if isinstance(loss, SampledLoss) and isinstance(loss.base, bases) and _apart(loss) > 0:
+            samples.append((loss, n))
+        else:
+            rest.append((loss, n))
+    return tuple(samples), TotalLoss(tuple(rest), is_finite=True)
+
+
+def _have_points_in_common(samples: Samples) -> bool:
     """Whether next to the largest loss of Laplace noise the heap of the samples of Gaussian noise is no mere point."""
     heaps = [_apart(loss) * loss.rate * math.sqrt(n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
     ranges = [loss.support[1] - loss.support[0] for loss, _ in samples if isinstance(loss.base, LaplaceLoss)]
@@ -116,7 +158,7 @@ def _apart(loss: SampledLoss) -> float:
 
 
 @lru_cache(maxsize=6)
-def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw | None:
+def _law(samples: Samples, side: Side) -> SpreadLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
     grid = _grid(samples)
     found: SpreadLaw | None = None
@@ -131,7 +173,7 @@ def _law(samples: tuple[tuple[SampledLoss, int], ...], side: Side) -> SpreadLaw 
     return found
 
 
-def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
+def _grid(samples: Samples) -> Graded:
     """The finest points that the work allows."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
     most = _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
@@ -151,7 +193,7 @@ def _grid(samples: tuple[tuple[SampledLoss, int], ...]) -> Graded:
     return points(samples, coarse)
 
 
-def _are_centred(samples: tuple[tuple[SampledLoss, int], ...]) -> bool:
+def _are_centred(samples: Samples) -> bool:
     """Whether the points are on both sides of the heap: some samples of Gaussian noise that is not small."""
     many = sum(n for _, n in samples) >= _CENTRED
     return many and all(isinstance(loss.base, GaussianLoss) and loss.base.mu <= _CENTRED_MU for loss, _ in samples)

@@ -7,6 +7,7 @@ between them.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,13 +18,15 @@ from edgeworth.composition.work import spend
 from edgeworth.losses import LaplaceLoss
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Answers, Direction
     from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Kinks", "Known", "Rest", "engine_of", "kinks_of", "known_lower", "known_upper"]
+__all__ = ["Kinks", "Known", "Rest", "Sides", "engine_of", "kinks_of", "known_lower", "known_upper"]
 
 _ROOM = 16 * 2.0**-53  # relative, for the rounding of a handful of operations
 _MOST_KINKS = 4_000
@@ -42,6 +45,13 @@ class Known(NamedTuple):
     straight: NDArray[np.bool_]
 
 
+class Sides(NamedTuple):
+    """A profile from either side, as functions of t: seldom are both ends asked for at the same places."""
+
+    lower: Callable[[Array], Array]
+    upper: Callable[[Array], Array]
+
+
 class Rest:
     """Ends of the profile of the rest in each direction."""
 
@@ -54,8 +64,12 @@ class Rest:
         """Ends at every t, by its engine."""
         return self._answers.delta(direction, t)
 
-    def around(self, direction: Direction, near: Array) -> Known:
-        """What is known everywhere, and near some places, which need no order."""
+    def around(self, direction: Direction, near: Array) -> Sides:
+        """The profile everywhere, from what is known there, and near some places, which need no order."""
+        table = self._around(direction, near)
+        return Sides(partial(known_lower, table), partial(known_upper, table))
+
+    def _around(self, direction: Direction, near: Array) -> Known:
         table = self._table(direction)
         if self._atomic:
             return table
