@@ -35,7 +35,8 @@ _TESTS = 0.1  # of it, for the overlap: a small f is a difference from it
 _MOST_STEPS = 10**10
 _FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 8.0  # of |phi| at most frequencies; beyond those of a quadrature
 _ALIAS_NATS = 26.0  # aliases are held below e^-26 of the reading
-_FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation
+_FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation, …
+_FARTHEST, _SHORTEST = 3.0, 1e-6  # … or closer, where laws so far apart would follow each other
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound of the aliases looks, in 1/std
 _ROOM = 3.0  # nats by which a reading may be smaller than its guess
 _MOST_WORK = 8e7  # waves for one line
@@ -45,7 +46,8 @@ _NEAREST = 0.02  # standard deviations, of the means of two lines
 _GRID, _ROUNDS = 9, 4
 _NEGLIGIBLE = 1e-2
 _LARGEST = 700.0  # of an exponent
-_LAST = 5.0  # tilts of Chernoff's bounds stay so far from the steepest that the nodes of a law serve
+_LAST = 0.98  # of the way from 1 to the steepest tilt that the nodes of a law serve: those beyond bound the aliases
+_SHARES = np.array([0.1, 0.3, 0.6])  # of the way from a tilt to that
 
 
 def applies(total: TotalLoss) -> bool:
@@ -166,7 +168,8 @@ class NoisyLines(SearchedAnswers):
         (c, k, mean, deviation), after = self._ladder(kind, mirrored=mirrored).at(number)
         log_least = _log_reading(kind, c, deviation) - 0.5 * min((after - mean) / deviation, 3.0) ** 2 - _ROOM
         spread = self.law.spread
-        right, left = self._beyond(max(c, 1.0), mirrored=mirrored), self._beyond(1.0, mirrored=not mirrored)
+        right = self._beyond(max(c, 1.0), max(deviation, spread), mirrored=mirrored)
+        left = self._beyond(1.0, spread, mirrored=not mirrored)
         k_right, k_left = (self._most(tilts, mirrored=mirrored) for tilts in (right, 1 - left))
         depth = k - (c - 1) * after + log_least - _ALIAS_NATS
         outward = np.min((k_right + (1 - right) * mean - depth) / (right - c))
@@ -177,10 +180,10 @@ class NoisyLines(SearchedAnswers):
         steps = [step_waves(loss, n, c, frequency, mirrored=mirrored) for loss, n in self._parts]
         return NoisyLine(goal, steps, c, period, Beyond(right, k_right, left, k_left))
 
-    def _beyond(self, start: float, *, mirrored: bool) -> Array:
+    def _beyond(self, start: float, deviation: float, *, mirrored: bool) -> Array:
         """Tilts right of one, as far as the nodes of the law, or of the mirrored law, serve."""
-        tilts = np.asarray(start + _BEYOND / self.law.spread)
-        return np.asarray(tilts[np.append(True, tilts[1:] < _end(self.law.steepest, mirrored=mirrored) - _LAST)])
+        tilts, limit = np.asarray(start + _BEYOND / deviation), _end(self.law.steepest, mirrored=mirrored)
+        return tilts[tilts < limit] if tilts[0] < limit else np.asarray(start + (limit - start) * _SHARES)
 
     def _most(self, tilts: Array, *, mirrored: bool) -> Array:
         """At least K at some tilts."""
@@ -234,33 +237,53 @@ class _Ladder:
     def __init__(self, law: TiltedSums, kind: Kind, *, mirrored: bool) -> None:
         self._law, self._mirrored = law, mirrored
         few = min(max(math.ceil(0.4 * law.spread), 1), 5)
-        outer = 1 + (_FIRST + _STRIDE * np.arange(_MOST_RUNGS)) / law.spread
-        inner = np.linspace(0.6, 0.9, few) if few > 1 else np.array([0.7])
-        end = _end(law.steepest, mirrored=mirrored) - _LAST
-        self._tilts = (inner if kind == "overlap" else outer[(outer < end) | (outer == outer[0])]).tolist()
-        self._rungs = [self._rung(self._tilts.pop(0))]
+        self._inner = (np.linspace(0.6, 0.9, few) if few > 1 else np.array([0.7])).tolist() if kind == "overlap" else []
+        self._outer = 0 if kind == "overlap" else _MOST_RUNGS  # how many lines may follow
+        self._limit = 1 + _LAST * (_end(law.steepest, mirrored=mirrored) - 1)
+        self._from, self._step = self._rung(1.0), _FIRST / law.spread
+        self._rungs = [self._next()]
 
     def _rung(self, c: float) -> _Rung:
         _, k, mean, variance = self._law.row(1 - c if self._mirrored else c)
         least = 1e-3 * self._law.spread
         return _Rung(c, k, -mean if self._mirrored else mean, math.sqrt(max(variance, least**2)))
 
+    def _next(self) -> _Rung:
+        """The next line; outwards not so far that its law has little in common with the one before.
+
+        Of normal laws (c' - c)(K'(c') - K'(c)) is 1.2^2; a far tail that takes over makes it much larger.
+        """
+        if self._inner:
+            return self._rung(self._inner.pop(0))
+        before = self._from
+        step = min(self._step, self._limit - before.c)
+        rung = self._rung(before.c + step)
+        while step * (rung.mean - before.mean) > _FARTHEST and step * before.deviation > _SHORTEST:
+            step *= 0.5
+            rung = self._rung(before.c + step)
+        self._from, self._step = rung, min(2 * step, _STRIDE / self._law.spread)
+        self._outer = self._outer - 1 if rung.c < self._limit else 0
+        return rung
+
+    def _is_open(self) -> bool:
+        return bool(self._inner) or self._outer > 0
+
     def number(self, t: float) -> int:
         """The last line whose mean is not right of a threshold, or the first of all."""
-        while self._tilts and self._rungs[-1].mean <= t:
+        while self._is_open() and self._rungs[-1].mean <= t:
             self._extend()
         return max(bisect.bisect_right([rung.mean for rung in self._rungs], t) - 1, 0)
 
     def _extend(self) -> None:
         """Another line, unless it would be next to the last one."""
-        rung = self._rung(self._tilts.pop(0))
+        rung = self._next()
         if rung.mean > self._rungs[-1].mean + _NEAREST * self._law.spread:
             self._rungs.append(rung)
 
     def at(self, number: int) -> tuple[_Rung, float]:
         """A line, and the mean of the next."""
         rung = self._rungs[number]
-        while self._tilts and number + 1 >= len(self._rungs):
+        while self._is_open() and number + 1 >= len(self._rungs):
             self._extend()
         return rung, self._rungs[number + 1].mean if number + 1 < len(self._rungs) else rung.mean + rung.deviation
 
