@@ -58,6 +58,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | samples alone, or 50 of them in a mix, at rates below .03   | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
+    | many samples of discrete noise, also at tiny rates          | lattice     | by lines, jumps sorted          |
     | little Laplace noise, or samples of it, beside atoms        | lattice     | by lists of atoms, eight digits |
     | few samples at small rates beside atoms or Laplace noise    | lattice     | on graded points, six digits    |
     | one or two steps beside responses                           | lattice     | by formulas, nine digits, ms    |

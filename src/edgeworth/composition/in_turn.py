@@ -9,7 +9,9 @@ from edgeworth.composition import (
     contour,
     enclosed,
     fourier,
+    jumping_atoms,
     lattice,
+    merged_tails,
     mixture,
     moments,
     noisy_lines,
@@ -20,6 +22,7 @@ from edgeworth.composition import (
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -230,7 +233,26 @@ def by_lines(total: TotalLoss, aim: Aim) -> Answers:
     def after() -> Answers:
         return _on_points_of_noise(total, _behind_lines, aim) if enclosed.applies(total) else _behind_lines(total, aim)
 
-    return Combined(noisy_lines.prepared(total, _FINER * aim.fine), after, aim.wide)
+    return Combined(_noisy_lines(total, aim), after, aim.wide)
+
+
+def _noisy_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """Lines with a little noise; those of samples with atoms reach as deep as a reading, and may have jumps sorted."""
+    fine = _FINER * aim.fine
+
+    def sorted_runs(finite: TotalLoss, nats: float) -> Answers:
+        jumping = jumping_atoms.prepared(finite, nats, fine)
+        if jumping is None:
+            raise Unsupported("no jumps of these steps can be sorted")
+        return ByProfile(jumping, aim.wide, slow=True)
+
+    def lines(finite: TotalLoss, nats: float) -> Answers:
+        plain = noisy_lines.prepared(finite, fine)
+        if jumping_atoms.are_few(finite, nats) and jumping_atoms.prepared(finite, nats, fine) is not None:
+            return Combined(sorted_runs(finite, nats), lambda: plain, aim.wide)
+        return Combined(plain, lambda: sorted_runs(finite, nats), aim.wide)
+
+    return merged_tails.MergedTails(total, lines) if merged_tails.applies(total) else noisy_lines.prepared(total, fine)
 
 
 def _behind_lines(total: TotalLoss, aim: Aim) -> Answers:
@@ -252,7 +274,7 @@ def enclosed_first(total: TotalLoss, aim: Aim) -> Answers:
 
     def after(total: TotalLoss, aim: Aim) -> Answers:
         if noisy_lines.applies(total):
-            lines = noisy_lines.prepared(total, _FINER * aim.fine)
+            lines = _noisy_lines(total, aim)
             return Combined(lines, lambda: _behind_lines(total, aim), aim.wide)
         return beside_a_rest(total, aim) if spread.applies(total) else rounded(total, aim)
 
@@ -287,7 +309,7 @@ def _lines_or_moments(total: TotalLoss, aim: Aim) -> Answers:
     tilted = moments.prepared(total)
     if not noisy_lines.applies(total):
         return tilted
-    return Combined(noisy_lines.prepared(total, _FINER * aim.fine), lambda: tilted, aim.wide)
+    return Combined(_noisy_lines(total, aim), lambda: tilted, aim.wide)
 
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:

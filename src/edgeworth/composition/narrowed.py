@@ -39,6 +39,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
     | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
+    | lattice   | some of them samples                      | the same, with rare outcomes merged or sorted         |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
     | lattice   | few samples beside atoms                  | graded points, mixtures, lattice, recursion           |
     | lattice   | few samples beside Laplace noise alone    | lattice, graded points, recursion                     |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array
     from edgeworth.losses.moments import DecimalNodes
 
-__all__ = ["AtomicLoss", "BinaryLoss", "CategoricalLoss", "LatticeLoss", "running_sums", "smallest_lattice"]
+__all__ = [
+    "AtomicLoss",
+    "BinaryLoss",
+    "CategoricalLoss",
+    "LatticeLoss",
+    "MovedAtoms",
+    "running_sums",
+    "smallest_lattice",
+]
 
 _MOST_CATEGORIES = 10**300  # so many answers leak nothing
 
@@ -110,6 +118,13 @@ class AtomicLoss(PrivacyLoss):
         """The atoms themselves: exact for every function."""
         with np.errstate(divide="ignore"):  # an atom that underflows weighs nothing
             return Nodes(self.loss, np.log(self.null))
+
+
+@dataclass(frozen=True, eq=False)
+class MovedAtoms(AtomicLoss):
+    """Atoms whose losses are differences: each is right up to an error of its own."""
+
+    off: Array = field(kw_only=True)
 
 
 class LatticeLoss(AtomicLoss):

@@ -34,6 +34,7 @@ _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would ne
 _MOST_STEPS = 20_000
 _NEAR_PEAK = 0.01  # as far left of a peak as does not matter
 _MOST_HALVINGS = 60
+_FARTHEST = 600.0  # nats that a tilt may add to what a law with infinitely many atoms leaves out, below e^-700
 
 
 def turning_tilt(base: PrivacyLoss, rate: float) -> float:
@@ -62,13 +63,20 @@ class SampledLoss(PrivacyLoss):
 
     @property
     def steepest(self) -> tuple[float, float]:
-        """Those of the base; for Gaussian noise, where the way to the right peak c mu takes some ten thousand nodes."""
+        """Those of the base, with atoms farther left; for Gaussian noise, what some ten thousand nodes can reach."""
         if not isinstance(self.base, GaussianLoss):
-            return self.base.steepest
+            least, greatest = self.base.steepest
+            # No loss is below log(1 - p): what is not listed gains no more than |c| times that by a negative tilt.
+            return (min(least, _FARTHEST / math.log1p(-self.rate)) if self.is_atomic else least), greatest
         mu = self.base.mu
         if mu > SEPARATED:
             return -1e5 / mu**2, 1 + 30 / mu
         return -min(1e5 / mu**2, 1e6), 1 + min(_MOST_STEPS * min(1 / mu, 5.0) / (8 * mu), 1e6)
+
+    @property
+    def place_error(self) -> float:
+        """At least the relative error of a loss: e^l of the base has |l| times that of l, log(1/p) where it counts."""
+        return (16 - 4 * math.log(self.rate)) * 2.0**-53
 
     @property
     def is_exact(self) -> bool:

@@ -402,3 +402,46 @@ def test_a_small_f_is_not_sought_where_it_has_no_digits(monkeypatch):
     assert ends.lower[0] < 4e-4
     assert relative(ends) < 1e-6
     assert len(lines) < 12
+
+
+@pytest.mark.parametrize("rate", [1e-12, 1e-6, 0.01, 0.6])
+def test_losses_of_samples_are_as_near_the_truth_as_is_said(rate):
+    loss = privacy_loss(ew.PoissonSampled(ew.DiscreteGaussian(1.3), rate=rate))
+    with mpmath.workdps(40):
+        variance = mpmath.mpf(1.3) ** 2
+        for number, place in enumerate(loss.atoms.loss.tolist(), start=-math.ceil(37.5 * 1.3)):
+            truth = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1((2 * number - 1) / (2 * variance)))
+            assert abs(place - truth) <= loss.place_error * abs(truth)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_what_lies_left_and_right_of_listed_atoms_is_bounded(mirrored):
+    loss = privacy_loss(ew.PoissonSampled(ew.DiscreteGaussian(1.3), rate=1e-3))
+    left, right = step_waves.last_moves(loss)
+    floor, spacing = math.log1p(-1e-3), 1 / 1.3**2
+    assert 0 < left < 1e-12
+    assert right == pytest.approx(spacing)
+    assert loss.atoms.loss[0] - floor <= left
+    tilt = -30_000.0 if mirrored else 30.0
+    assert step_waves._beyond(loss, loss.nodes(), tilt) < 1e-30
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.3])
+def test_nodes_left_out_at_a_glance_change_next_to_nothing(monkeypatch, epsilon):
+    total = TotalLoss.of(ew.PoissonSampled(ew.DiscreteLaplace(1.5, sensitivity=3), rate=0.001) ** 5000)
+    quick = NoisyLines(total).delta("forward", np.array([epsilon]))
+    assert line._stride(step_waves.step_waves(total.parts[0][0], 5000, 1.5, 1.0, mirrored=False), 0.01, 2**14) > 1
+    monkeypatch.setattr(line, "_LONGEST_STRIDE", 1.0)
+    slow = NoisyLines(total).delta("forward", np.array([epsilon]))
+    assert encloses(quick, slow)
+    assert relative(quick) == pytest.approx(relative(slow), rel=0.01)
+
+
+def test_lines_of_a_far_tail_are_close_to_each_other():
+    total = TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(1.934), rate=4.639e-5) ** 7_455_286)
+    ladder = engine._Ladder(TiltedSums(total), "delta", mirrored=False)
+    ladder.number(0.3)
+    rungs = ladder._rungs
+    assert len(rungs) > 2
+    for one, other in itertools.pairwise(rungs):
+        assert 0 < (other.c - one.c) * (other.mean - one.mean) <= 2 * engine._FARTHEST

@@ -195,15 +195,18 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     return tilt_nodes(step.nodes((-steepest, steepest)), count, c)
 
 
-def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0) -> TiltedPart:
-    """Atoms, or panels fine enough for the frequency, tilted by c; `extra` is a relative error of all masses."""
+def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0, moved: Array | float = 0.0) -> TiltedPart:
+    """Atoms, or panels fine enough for the frequency, tilted by c.
+
+    `extra` is a relative error of all masses, and `moved` the absolute error of their losses, besides a relative one.
+    """
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
     # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
     extra += 10 * _UNIT
-    noise = weight_noise(nodes.loss, nodes.log_weight, c) + extra
-    moment = certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra)
+    noise = weight_noise(nodes.loss, nodes.log_weight, c) + extra + abs(c) * moved
+    moment = certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra, moved)
     return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 

@@ -1,5 +1,5 @@
 """Line integrals with a little noise: many different steps with atoms, which no lattice holds together."""
 
-from edgeworth.composition.noisy_lines.engine import applies, prepared
+from edgeworth.composition.noisy_lines.engine import NoisyLines, applies, prepared
 
-__all__ = ["applies", "prepared"]
+__all__ = ["NoisyLines", "applies", "prepared"]

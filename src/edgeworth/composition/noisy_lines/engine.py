@@ -36,7 +36,8 @@ _MOST_STEPS = 10**10
 _FEWEST_NATS, _FEWEST_NATS_FAR_OUT = 12.0, 8.0  # of |phi| at most frequencies; beyond those of a quadrature
 _ALIAS_NATS = 26.0  # aliases are held below e^-26 of the reading
 _FIRST, _STRIDE, _MOST_RUNGS = 0.8, 1.2, 50  # tilts are 1 + 0.8, 2.0, 3.2 … over the standard deviation, …
-_LONGER = 1.5  # … or farther apart where that of the tilted law is smaller, from one to the next by so much
+_FARTHEST, _SHORTEST = 3.0, 1e-6  # … or closer, where laws so far apart would follow each other, …
+_LONGER = 1.5  # … or farther apart where the tilted law is narrower, from one to the next by so much
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound of the aliases looks, in 1/std
 _ROOM = 3.0  # nats by which a reading may be smaller than its guess
 _MOST_WORK = 8e7  # waves for one line
@@ -46,7 +47,8 @@ _NEAREST = 0.02  # standard deviations, of the means of two lines
 _GRID, _ROUNDS = 9, 4
 _NEGLIGIBLE = 1e-2
 _LARGEST = 700.0  # of an exponent
-_LAST = 5.0  # tilts of Chernoff's bounds stay so far from the steepest that the nodes of a law serve
+_LAST = 0.98  # of the way from 1 to the steepest tilt that the nodes of a law serve: those beyond bound the aliases
+_SHARES = np.array([0.1, 0.3, 0.6])  # of the way from a tilt to that
 
 
 def applies(total: TotalLoss) -> bool:
@@ -167,7 +169,8 @@ class NoisyLines(SearchedAnswers):
         (c, k, mean, deviation), after = self._ladder(kind, mirrored=mirrored).at(number)
         log_least = _log_reading(kind, c, deviation) - 0.5 * min((after - mean) / deviation, 3.0) ** 2 - _ROOM
         spread = self.law.spread
-        right, left = self._beyond(max(c, 1.0), mirrored=mirrored), self._beyond(1.0, mirrored=not mirrored)
+        right = self._beyond(max(c, 1.0), max(deviation, spread), mirrored=mirrored)
+        left = self._beyond(1.0, spread, mirrored=not mirrored)
         k_right, k_left = (self._most(tilts, mirrored=mirrored) for tilts in (right, 1 - left))
         depth = k - (c - 1) * after + log_least - _ALIAS_NATS
         outward = np.min((k_right + (1 - right) * mean - depth) / (right - c))
@@ -178,10 +181,10 @@ class NoisyLines(SearchedAnswers):
         steps = [step_waves(loss, n, c, frequency, mirrored=mirrored) for loss, n in self._parts]
         return NoisyLine(goal, steps, c, period, Beyond(right, k_right, left, k_left))
 
-    def _beyond(self, start: float, *, mirrored: bool) -> Array:
+    def _beyond(self, start: float, deviation: float, *, mirrored: bool) -> Array:
         """Tilts right of one, as far as the nodes of the law, or of the mirrored law, serve."""
-        tilts = np.asarray(start + _BEYOND / self.law.spread)
-        return np.asarray(tilts[np.append(True, tilts[1:] < _end(self.law.steepest, mirrored=mirrored) - _LAST)])
+        tilts, limit = np.asarray(start + _BEYOND / deviation), _end(self.law.steepest, mirrored=mirrored)
+        return tilts[tilts < limit] if tilts[0] < limit else np.asarray(start + (limit - start) * _SHARES)
 
     def _most(self, tilts: Array, *, mirrored: bool) -> Array:
         """At least K at some tilts."""
@@ -235,51 +238,56 @@ class _Ladder:
     def __init__(self, law: TiltedSums, kind: Kind, *, mirrored: bool) -> None:
         self._law, self._mirrored = law, mirrored
         few = min(max(math.ceil(0.4 * law.spread), 1), 5)
-        inner = np.linspace(0.6, 0.9, few) if few > 1 else np.array([0.7])
-        self._end = _end(law.steepest, mirrored=mirrored) - _LAST
-        self._more, self._stride = _MOST_RUNGS - 1, _STRIDE / law.spread
-        self._inner = inner.tolist() if kind == "overlap" else None
-        self._rungs = [self._rung(1 + _FIRST / law.spread if self._inner is None else self._inner.pop(0))]
+        self._inner = (np.linspace(0.6, 0.9, few) if few > 1 else np.array([0.7])).tolist() if kind == "overlap" else []
+        self._outer = 0 if kind == "overlap" else _MOST_RUNGS  # how many lines may follow
+        self._limit = 1 + _LAST * (_end(law.steepest, mirrored=mirrored) - 1)
+        self._from, self._step = self._rung(1.0), _FIRST / law.spread
+        self._rungs = [self._next()]
 
     def _rung(self, c: float) -> _Rung:
-        self._tilt = c
         _, k, mean, variance = self._law.row(1 - c if self._mirrored else c)
         least = 1e-3 * self._law.spread
         return _Rung(c, k, -mean if self._mirrored else mean, math.sqrt(max(variance, least**2)))
 
+    def _next(self) -> _Rung:
+        """The next line; outwards not so far that its law has little in common with the one before.
+
+        Of normal laws (c' - c)(K'(c') - K'(c)) is 1.2^2; a far tail that takes over makes it much larger. Beyond the
+        last run of large atoms a law is ever narrower, and one tilt may be many times the one before.
+        """
+        if self._inner:
+            return self._rung(self._inner.pop(0))
+        before = self._from
+        step = min(self._step, self._limit - before.c)
+        rung = self._rung(before.c + step)
+        while step * (rung.mean - before.mean) > _FARTHEST and step * before.deviation > _SHORTEST:
+            step *= 0.5
+            rung = self._rung(before.c + step)
+        usual = max(_STRIDE / self._law.spread, min(_STRIDE / rung.deviation, _LONGER * step))
+        self._from, self._step = rung, min(2 * step, usual)
+        self._outer = self._outer - 1 if rung.c < self._limit else 0
+        return rung
+
+    def _is_open(self) -> bool:
+        return bool(self._inner) or self._outer > 0
+
     def number(self, t: float) -> int:
         """The last line whose mean is not right of a threshold, or the first of all."""
-        while self._rungs[-1].mean <= t and self._extend():
-            pass
+        while self._is_open() and self._rungs[-1].mean <= t:
+            self._extend()
         return max(bisect.bisect_right([rung.mean for rung in self._rungs], t) - 1, 0)
 
-    def _extend(self) -> bool:
-        """Another line, unless it would be next to the last one; whether there was another tilt to try."""
-        last, c = self._rungs[-1], self._next_tilt()
-        if c is None:
-            return False
-        rung = self._rung(c)
-        if rung.mean > last.mean + _NEAREST * min(self._law.spread, last.deviation):
+    def _extend(self) -> None:
+        """Another line, unless it would be next to the last one."""
+        rung = self._next()
+        if rung.mean > self._rungs[-1].mean + _NEAREST * min(self._law.spread, self._rungs[-1].deviation):
             self._rungs.append(rung)
-        return True
-
-    def _next_tilt(self) -> float | None:
-        """The next one between the poles; right of them as far on as the law is wide there, or was.
-
-        Beyond the last run of large atoms a law is ever narrower, and one tilt may be many times the one before.
-        """
-        if self._inner is not None:
-            return self._inner.pop(0) if self._inner else None
-        self._stride = max(min(_STRIDE / self._rungs[-1].deviation, _LONGER * self._stride), _STRIDE / self._law.spread)
-        self._tilt += self._stride
-        self._more -= 1
-        return self._tilt if self._more >= 0 and self._tilt < self._end else None
 
     def at(self, number: int) -> tuple[_Rung, float]:
         """A line, and the mean of the next."""
         rung = self._rungs[number]
-        while number + 1 >= len(self._rungs) and self._extend():
-            pass
+        while self._is_open() and number + 1 >= len(self._rungs):
+            self._extend()
         return rung, self._rungs[number + 1].mean if number + 1 < len(self._rungs) else rung.mean + rung.deviation
 
 

@@ -39,6 +39,8 @@ _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _MOST_WAVES = 2**20  # at a time, 16 MB
+_ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
+_LONGEST_STRIDE = 256.0
 _MANY_EQUAL = 1_000  # steps
 
 
@@ -74,6 +76,9 @@ class _Nodes(NamedTuple):
     error: Array
 
 
+_NOTHING = _Nodes(np.empty(0), np.empty(0, dtype=complex), np.empty(0))
+
+
 class NoisyLine:
     """The sum along one line, prepared once and read many times."""
 
@@ -85,7 +90,7 @@ class NoisyLine:
         k = [(step.count * step.log_moment, step.count * step.log_moment_error) for step in steps]
         self._k = math.fsum(value for value, _ in k)
         self._k_error = math.fsum(error for _, error in k) + 8 * UNIT * math.fsum(abs(value) for value, _ in k)
-        self._slack = 2 * math.fsum(step.count * step.slack for step in steps)
+        self._slack = 2 * math.fsum(step.count * step.slack for step in steps if not _is_repeated(step))
         self._left_out = np.zeros(2)  # sums of |phi| |kernel| and of |phi| over nodes that do not count
         self._beyond = beyond
         if not self._k_error < 1 or not all(step.noise < 1 for step in steps):
@@ -126,12 +131,16 @@ class NoisyLine:
 
     def _block(self, block: Block) -> tuple[_Nodes, float]:
         """The nodes of a block that count, and the waves that it took to know."""
-        y = block.y
-        end = float(y[-1])
-        weight = np.abs(self._kernel(y))
-        floor = _NEGLIGIBLE * self.goal.width * self.period * math.exp(self.goal.log_least) / (40 * (1 + y / block.h))
-        value, most, rounding = np.ones(y.size, dtype=complex), np.ones(y.size), np.zeros(y.size)
+        end = float(block.y[-1])
         work, known = 0.0, [step for step in self._steps if end <= step.reach]
+        if known and block.first > 0 and (stride := _stride(known[0], block.h, block.k.size)) > 1:
+            work = known[0].cost * block.k.size / stride
+            block = self._sieved(known[0], block, stride)
+            if not block.k.size:
+                return _NOTHING, work
+        y = block.y
+        weight, floor = np.abs(self._kernel(y)), self._floor(y, block.h)
+        value, most, rounding = np.ones(y.size, dtype=complex), np.ones(y.size), np.zeros(y.size)
         if len(known) < len(self._steps):
             most *= math.exp(math.fsum(step.log_far(float(y[0])) for step in self._steps if not end <= step.reach))
         for step in known:
@@ -152,9 +161,29 @@ class NoisyLine:
                     break
         if len(known) < len(self._steps):
             self._left_out += [float(np.sum(most * weight)), float(np.sum(most))]
-            return _Nodes(np.empty(0), np.empty(0, dtype=complex), np.empty(0)), work
+            return _NOTHING, work
         error = np.maximum(most - np.abs(value), 0.0) + most * (rounding + 8 * UNIT)
         return _Nodes(y, value, error), work
+
+    def _floor(self, y: Array, h: float) -> Array:
+        """What all terms below it together may add."""
+        room = _NEGLIGIBLE * self.goal.width * self.period * math.exp(self.goal.log_least)
+        return np.asarray(room / (40 * (1 + y / h)))
+
+    def _sieved(self, step: StepWaves, block: Block, stride: int) -> Block:
+        """The nodes that may count by one value of phi for so many of them, at the first, where the kernel is largest.
+
+        In between |phi| changes by at most E|L - m| times the distance.
+        """
+        some, far = Block(block.first // stride, block.h * stride, np.arange(block.k.size // stride)), block.h * stride
+        y = some.y
+        error = step.noise + step.drift * (y + far) + step.bend * far
+        weight, end = np.abs(self._kernel(y)), max(float(block.y[-1]), 1.0)
+        with np.errstate(under="ignore"):
+            most = np.minimum(np.abs(step.at(some)) + error, 1.0) ** step.count
+            counts = most * (weight + 10 / end**2) > self._floor(y + far, block.h)
+            self._left_out += stride * np.array([np.sum((most * weight)[~counts]), np.sum(most[~counts])])
+        return block._replace(k=block.k[np.repeat(counts, stride)])
 
     def _fitted(self, last: float, nodes: _Nodes) -> float:
         """Choose the noise for the last frequency T; about the relative width of the readings that follows.
@@ -171,7 +200,7 @@ class NoisyLine:
         self._nodes, self._cut, self.variance = nodes, np.array([far / (math.pi * last), 0.0]), 0.0
         best = float(np.max((self._cut[0] + lost[0]) / main))
         for x in _REACHES.tolist():
-            v = x / last**2
+            v = min(x / last**2, _LARGEST_EXPONENT)
             cut = far * math.exp(-0.5 * x) / (math.pi * v * last) * np.array([1 / last**2, 1.0])
             wide = float(np.max((v * math.exp(v / 8) * (dense + cut[1]) + cut[0] + lost[0]) / main))
             if wide < best:
@@ -256,6 +285,18 @@ class NoisyLine:
 def _decay(step: StepWaves) -> float:
     """By how much a step makes the product smaller at most frequencies, for its cost."""
     return step.count * math.log(min(max(step.largest, 0.05), 0.999999)) / step.cost
+
+
+def _stride(step: StepWaves, h: float, size: int) -> int:
+    """How many nodes one value of phi may stand for: a power of two, 1 where few steps leave no room for that.
+
+    Between them |phi| changes by at most E|L - m| times the distance, of which some share of 1 - |phi| is allowed.
+    """
+    room = _ROOM * (1 - step.largest)
+    if step.count * room < _ENOUGH or not step.bend * h * 2 <= room:
+        return 1
+    stride = 2 ** int(math.log2(min(room / (step.bend * h), _LONGEST_STRIDE)))
+    return stride if size % stride == 0 else 1
 
 
 def _joined(nodes: list[_Nodes]) -> _Nodes:

@@ -19,6 +19,7 @@ from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
 from edgeworth.composition.work import spend
 from edgeworth.losses import DiscreteGaussianLoss, LaplaceLoss, SampledLoss
+from edgeworth.losses.atomic import MovedAtoms
 from edgeworth.losses.law import Nodes
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ __all__ = [
     "UNIT",
     "Block",
     "StepWaves",
-    "atom_spacing",
     "far_share",
     "is_known",
     "is_like_gaussian",
+    "last_moves",
     "step_waves",
 ]
 
@@ -53,6 +54,7 @@ _LIKE_GAUSSIAN = 2.0  # sigma from which on discrete Gaussian noise has the mome
 _ROOM = 9.6  # sigmas around the peak of the tilted law
 _OF_LAPLACE = 3  # numbers that its formula is made of
 _OF_MASSES = 64 * UNIT  # relative, of the masses that stand for a density
+_OF_PLACES = 16 * UNIT  # relative, of the places of masses
 _OF_SUM = 1e-29  # more than the rounding of what is added to that
 _LONGEST_RATIO = 0.5  # of the masses beyond the last that is kept, each to the one before
 
@@ -118,6 +120,8 @@ class StepWaves:
     """How far a place may be from where it is."""
     still: float = 0.0
     lean: float = math.inf
+    bend: float = math.inf
+    """At least E|L - m|, by which |phi| changes with y at the most."""
 
     @property
     def is_laplace(self) -> bool:
@@ -188,10 +192,24 @@ def is_like_gaussian(loss: PrivacyLoss) -> TypeGuard[DiscreteGaussianLoss]:
     return isinstance(loss, DiscreteGaussianLoss) and loss.sigma >= _LIKE_GAUSSIAN
 
 
-def atom_spacing(loss: PrivacyLoss) -> float:
-    """At least the distance of two neighbouring losses of discrete Gaussian noise, or of a sample of it."""
+def last_moves(loss: PrivacyLoss) -> tuple[float, float]:
+    """At least the distance of two neighbouring losses left and right of the atoms listed of discrete Gaussian noise.
+
+    Those of a sample are no farther apart, and on the left no farther than the first one listed from log(1 - p).
+    """
     lattice = _base(loss).lattice
-    return math.inf if lattice is None else lattice.spacing
+    if lattice is None:
+        return math.inf, math.inf
+    floor = loss.support[0]
+    room = math.inf if math.isinf(floor) else float(loss.nodes().loss[0]) - floor - 16 * UNIT * floor
+    return min(lattice.spacing, room), lattice.spacing
+
+
+def _place_errors(loss: PrivacyLoss, place: Array) -> Array:
+    """At least the error of each loss of a step with atoms."""
+    if isinstance(loss, MovedAtoms):
+        return loss.off
+    return np.asarray((loss.place_error if isinstance(loss, SampledLoss) else _OF_PLACES) * np.abs(place))
 
 
 def _base(loss: PrivacyLoss) -> PrivacyLoss:
@@ -213,10 +231,12 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
         nodes, reach = Nodes(law.place, law.log_mass), frequency
         missing, of_masses = max(law.error - _OF_MASSES, 0.0) + _OF_SUM, _OF_MASSES
         share, decay = far_share(loss, tilt)
+        off = _OF_PLACES * np.abs(nodes.loss)
     else:
         nodes, reach, share, decay = loss.nodes(), math.inf, 1.0, 0.0
         missing, of_masses = _beyond(loss, nodes, tilt), 0.0
-    part = tilt_nodes(nodes, 1, tilt, of_masses)
+        off = _place_errors(loss, nodes.loss)
+    part = tilt_nodes(nodes, 1, tilt, of_masses, np.maximum(off - _OF_PLACES * np.abs(nodes.loss), 0.0))
     first, last, dropped = _held(part.weight)
     place, weight = part.loss[first:last], part.weight[first:last]
     still = 2 * dropped + 4 * missing
@@ -225,9 +245,9 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
     length = float(place[-1] - place[0])
     drift = 8 * UNIT * (float(weight @ np.abs(place)) + length)
     lean = 2 * float((weight * of_weights[first:last]) @ np.abs(place - place[-1 if mirrored else 0]))
-    lean += 16 * UNIT * float(weight @ np.abs(place)) + drift
+    lean += float(weight @ off[first:last]) + drift
     moment_error = part.log_moment_error + 4 * missing * (1 + abs(tilt))
-    slack = 16 * UNIT * float(np.max(np.abs(place)))
+    slack = float(np.max(off[first:last]))
     if mirrored:
         place, weight = -place[::-1], weight[::-1]
     return StepWaves(
@@ -245,6 +265,7 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
         slack,
         still,
         lean,
+        float(weight @ np.abs(place - float(weight @ place))) * (1 + 1e-9),
     )
 
 
@@ -267,14 +288,14 @@ def _held(weight: Array) -> tuple[int, int, float]:
 def _beyond(loss: PrivacyLoss, nodes: Nodes, tilt: float) -> float:
     """At most the tilted mass of the atoms of discrete Gaussian noise that are not listed, over that of the others.
 
-    From one atom to the next outwards P falls by ever more, and a loss moves by at most the spacing, sampled or not.
+    From one atom to the next outwards P falls by ever more, and a loss moves by less and less, or by the spacing.
     """
     if math.isfinite(loss.support[1]):
         return 0.0
     exponent = nodes.log_weight + tilt * nodes.loss
     total = 0.0
-    for end, before in ((0, 1), (-1, -2)):
-        fall = float(nodes.log_weight[end] - nodes.log_weight[before]) + abs(tilt) * atom_spacing(loss)
+    for end, before, push, move in zip((0, -1), (1, -2), (-tilt, tilt), last_moves(loss), strict=True):
+        fall = float(nodes.log_weight[end] - nodes.log_weight[before]) + max(push, 0.0) * move
         if fall > math.log(_LONGEST_RATIO):
             return math.inf
         total += math.exp(float(exponent[end] - np.max(exponent)) + 1e-9)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.composition.noisy_lines.step_waves import atom_spacing, is_like_gaussian
+from edgeworth.composition.noisy_lines.step_waves import is_like_gaussian, last_moves
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
@@ -19,6 +19,7 @@ __all__ = ["Chernoff", "Rows", "TiltedSums"]
 
 _ROUNDING = 1e-12  # relative, of K and of the exponents that it is made of
 _DEEP = 40.0  # nats: how small the last atoms listed of an endless row are, for what lies beyond not to count
+_SHORTEST, _STEPS = 1e-3, 25  # of the steepest tilt, and how many from there to it
 _NEARBY = np.array([0.3, 0.6, 1.0, 1.5, 2.2, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0, 16.0, 20.0])  # in 1/std
 
 
@@ -63,7 +64,8 @@ class TiltedSums:
         self._ends, self._owner = np.concatenate([first, last]), np.array([*endless, *endless], dtype=int)
         inner = np.concatenate([first + 1, last - 1])
         self._fall = self._log_weight[self._ends] - self._log_weight[inner]
-        self._spacing = np.array(2 * [atom_spacing(self._parts[k][0]) for k in endless])
+        moves = [last_moves(self._parts[k][0]) for k in endless]
+        self._outward = np.array([-left for left, _ in moves] + [right for _, right in moves])
 
     def rows(self, tilt: Array) -> Rows:
         """At these tilts."""
@@ -90,20 +92,26 @@ class TiltedSums:
         variance = np.add.reduceat(weight * apart * apart, self._starts) / mass
         k = float(self._count @ (top + np.log(mass)))
         most = k + _ROUNDING * float(self._count @ (np.abs(top) + abs(c) * np.abs(mean) + 1))
-        steep = self._fall + abs(c) * self._spacing > math.log(0.5)
+        steep = self._fall + np.maximum(c * self._outward, 0.0) > math.log(0.5)
         if np.any(steep | (exponent[self._ends] - top[self._owner] > -_DEEP)):
             most = math.inf
         return most, k, float(self._count @ mean), float(self._count @ variance)
+
+
+def _away(spread: float, limit: float) -> Array:
+    """How far tilts lie beyond 0 or 1: some standard deviations of the means, and less where a far tail takes over."""
+    away = _NEARBY / spread
+    if away[-1] <= limit:
+        return away
+    return np.append(np.geomspace(min(_SHORTEST * limit, float(away[0])), limit, _STEPS), away[away < limit])
 
 
 class Chernoff:
     """Where readings surely are, roughly, in either direction: what a search begins with."""
 
     def __init__(self, sums: TiltedSums) -> None:
-        away = _NEARBY / sums.spread
-        outer = away[(away < sums.steepest[1] - 6) & (-away > sums.steepest[0] + 5)]
-        inner = np.linspace(0.1, 0.9, 9)
-        self._tilt = np.concatenate([-outer[::-1], inner, 1 + outer])
+        right, left = (_away(sums.spread, limit) for limit in (sums.steepest[1] - 1, -sums.steepest[0]))
+        self._tilt = np.concatenate([-left[::-1], np.linspace(0.1, 0.9, 9), 1 + right])
         self._k = sums.rows(self._tilt).most
         self._support = sums.support
 
@@ -125,6 +133,13 @@ class Chernoff:
     def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
         """Whether delta(eps) <= delta."""
         return self.root(direction, delta)[1] <= epsilon
+
+    def excess(self, direction: Direction, t: Array) -> Array:
+        """At least delta(t) - (1 - e^t)_+: e^(K(c) + (1-c) t) for c > 1 right of 0, and for c < 0 left of it."""
+        c, k, _ = self._mine(direction)
+        right = np.min(k[c > 1, None] + np.multiply.outer(1 - c[c > 1], t), axis=0, initial=0.0)
+        left = np.min(k[c < 0, None] + np.multiply.outer(1 - c[c < 0], t), axis=0, initial=0.0)
+        return np.asarray(np.exp(np.where(t >= 0, right, left)) * (1 + 1e-12))
 
     def between(self, direction: Direction, alpha: float) -> tuple[float, float]:
         """Thresholds of T, in order, between which that of the test of type I error alpha is."""
