@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers
     from edgeworth.losses.law import Array
 
-__all__ = ["ByProfile"]
+__all__ = ["ByProfile", "gains", "profile_at"]
 
 _UNIT = 2.0**-53
 _FIRST = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)  # places of the first round, of those inside
@@ -95,33 +95,38 @@ class ByProfile(Forwarding):
             while open_ and (not self._slow or done() - before < work) and not is_spent():
                 sizes = [one.asked.size for one in open_]
                 alpha = np.repeat([one.alpha for one in open_], sizes)
-                gains = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))
-                parts = (np.split(end, np.cumsum(sizes)[:-1]) for end in gains)
+                found = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))
+                parts = (np.split(end, np.cumsum(sizes)[:-1]) for end in found)
                 open_ = [one for one, *ends in zip(open_, *parts, strict=True) if one.goes_on(Ends(*ends))]
 
     def _gains(self, direction: Direction, alpha: Array, t: Array) -> Ends:
         """Ends of g(e^t): 1 - delta(t) - e^t alpha, where 1 - delta is known as such, or by delta."""
         if self._remainder is None:
-            return self._by_delta(direction, alpha, t)
+            return gains(alpha, t, profile_at(self._answers, direction, t))
         found, line = self._remainder(direction, t), np.exp(t) * alpha
         slack = 8 * _UNIT * (found.upper + line)
         return Ends(found.lower - line - slack, found.upper - line + slack)
 
-    def _by_delta(self, direction: Direction, alpha: Array, t: Array) -> Ends:
-        """Ends of g(e^t): 1 - delta(t) - e^t alpha for t >= 0, e^t (1 - alpha - delta'(-t)) for t < 0."""
-        lower, upper = np.empty(t.size), np.empty(t.size)
-        left, u = t < 0, np.exp(t)
-        if left.any():
-            whole = 1 - alpha[left]
-            found = self._answers.delta(OPPOSITE[direction], -t[left])
-            slack = 8 * _UNIT * (whole + found.upper)
-            lower[left], upper[left] = u[left] * (whole - found.upper - slack), u[left] * (whole - found.lower + slack)
-        if not left.all():
-            line = u[~left] * alpha[~left]
-            found = self._answers.delta(direction, t[~left])
-            slack = 8 * _UNIT * (1 + line)
-            lower[~left], upper[~left] = 1 - found.upper - line - slack, 1 - found.lower - line + slack
-        return Ends(lower, upper)
+
+def profile_at(answers: Answers, direction: Direction, t: Array) -> Ends:
+    """Ends of delta(t) for t >= 0, of delta'(-t) for t < 0: that of the other direction has the digits there."""
+    lower, upper = np.empty(t.size), np.empty(t.size)
+    left = t < 0
+    if left.any():
+        lower[left], upper[left] = answers.delta(OPPOSITE[direction], -t[left])
+    if not left.all():
+        lower[~left], upper[~left] = answers.delta(direction, t[~left])
+    return Ends(lower, upper)
+
+
+def gains(alpha: Array | float, t: Array, profile: Ends) -> Ends:
+    """Ends of g(e^t) from those of the profile: 1 - delta(t) - e^t alpha, or e^t (1 - alpha - delta'(-t)) for t < 0."""
+    low, high = profile
+    u, whole = np.exp(t), 1 - np.asarray(alpha)
+    line = u * alpha
+    near, far = 8 * _UNIT * (whole + high), 8 * _UNIT * (1 + line)
+    lower = np.where(t < 0, u * (whole - high - near), 1 - high - line - far)
+    return Ends(lower, np.where(t < 0, u * (whole - low + near), 1 - low - line + far))
 
 
 class _Search:

@@ -10,6 +10,7 @@ from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_turn import Aim
+from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
 from edgeworth.losses import GaussianLoss, SampledLoss
 
@@ -61,6 +62,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Combined(fine, lambda: usual, aim.wide)
     if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
         answers = BesideDisclosure(answers, moments.prepared(total), total)
+    if _has_slow_tests(total, name):
+        answers = ManyTests(answers, aim.wide)
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
@@ -68,6 +71,13 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
 
 def _has_rare_jumps(total: TotalLoss) -> bool:
     return in_turn.has_rare_jumps(total) and lattice.applies(total)
+
+
+def _has_slow_tests(total: TotalLoss, name: str) -> bool:
+    """Whether a test of its own takes its engines long, for each alpha."""
+    if name == "lattice":
+        return not lattice.prepared(total).exact
+    return name == "contour" and _has_rare_jumps(total)
 
 
 def _has_moments(total: TotalLoss) -> bool:

@@ -1,4 +1,4 @@
-"""Long products of matrices on one thread.
+"""Long products of matrices, and convolutions, on one thread.
 
 They are made of many small ones. A BLAS library that shares each of these out to threads gains little where the cores
 are idle, and where they are not it waits for its threads most of the time: a reading of two seconds took fifteen.
@@ -9,12 +9,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_thread"]
+    from edgeworth.losses.law import Array
+
+__all__ = ["convolution", "one_thread"]
+
+_LONG = 10_000  # terms of a dot product, from which on BLAS shares it out to threads
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -27,6 +33,18 @@ def one_thread() -> AbstractContextManager[object]:
     """
     limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limited
+
+
+def convolution(one: Array, other: Array) -> Array:
+    """All sums of products, each a dot product: thousands of long ones, if both are long.
+
+    >>> convolution(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
+    [3.0, 10.0, 8.0]
+    """
+    if min(one.size, other.size) < _LONG:
+        return np.convolve(one, other)
+    with one_thread():
+        return np.convolve(one, other)
 
 
 @lru_cache(maxsize=1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_WORK", "charge", "done", "is_spent", "one_reading", "spend", "spent", "to_the_end"]
 
 MOST_WORK = 1e8  # for one reading, after which nothing more is begun: some eight seconds
+_AT_ONCE = 2  # values of a reading that may take as much each as they would alone
 
 _done: ContextVar[float] = ContextVar("edgeworth_work_done", default=0.0)
 _spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)
@@ -58,9 +59,9 @@ def spent() -> float:
 
 @contextmanager
 def one_reading(count: int) -> Iterator[None]:
-    """A reading of so many values begins, unless it is part of another one: each may take as much as any other.
+    """A reading of so many values begins, unless it is part of another one: many take no more than a few.
 
-    >>> with one_reading(2):
+    >>> with one_reading(100):
     ...     spend(1.5 * MOST_WORK)
     ...     first = is_spent()
     ...     spend(MOST_WORK)
@@ -72,7 +73,7 @@ def one_reading(count: int) -> Iterator[None]:
     if _end.get() is not None:
         yield
         return
-    token = _end.set(spent() + MOST_WORK * max(count, 1))
+    token = _end.set(spent() + MOST_WORK * min(max(count, 1), _AT_ONCE))
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from scipy import fft
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
+from edgeworth.composition.one_thread import convolution
 from edgeworth.composition.work import charge
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import PairedValues
@@ -54,7 +55,7 @@ class _Points(NamedTuple):
         error = self.error + other.error + (few + 4) * _UNIT
         if self.mass.size * other.mass.size <= _MOST_DIRECTLY:
             charge(self.mass.size * other.mass.size / _SUMS_AT_ONCE)
-            return _Points(np.convolve(self.mass, other.mass), error, 1.01 * off)
+            return _Points(convolution(self.mass, other.mass), error, 1.01 * off)
         mass, rounding = _by_transforms(self.mass, other.mass)
         return _Points(mass, error, 1.01 * (off + rounding))
 

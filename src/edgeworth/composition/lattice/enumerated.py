@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
+from edgeworth.composition.one_thread import convolution
 from edgeworth.errors import Unsupported
 from edgeworth.losses import PairedValues
 
@@ -137,7 +138,7 @@ def _convolved(loss: PrivacyLoss, n: int, one: PairedValues) -> PairedValues:
     mass[number - number[0]] = np.exp(one.log_mass)
     made = mass
     for _ in range(n - 1):
-        made = np.convolve(made, mass)
+        made = convolution(made, mass)
     (held,) = np.nonzero(made)
     place = n * lattice.offset + (n * int(number[0]) + held) * lattice.spacing
     error = one.error + n * (mass.size + 4) * _UNIT

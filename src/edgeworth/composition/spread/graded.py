@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.one_thread import convolution
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
@@ -257,7 +258,7 @@ def _convolved(grid: Graded, j: int, pairs: list[tuple[_Run, _Run]], more: int) 
         (i,), (k,) = np.nonzero(one.values), np.nonzero(other.values)
         if i.size and k.size:
             spend(float(i[-1] + 1 - i[0]) * float(k[-1] + 1 - k[0]) / _PRODUCTS)
-            found = np.convolve(one.values[i[0] : i[-1] + 1], other.values[k[0] : k[-1] + 1])
+            found = convolution(one.values[i[0] : i[-1] + 1], other.values[k[0] : k[-1] + 1])
             _put(sums, first, _Run(one.first + int(i[0]) + other.first + int(k[0]), found))
     return _Run(first, sums)
 
