@@ -22,8 +22,9 @@ from edgeworth.composition import (
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.composition.samples import density, expected_jumps, samples
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss
+from edgeworth.losses import GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,15 +117,15 @@ def has_rare_jumps(total: TotalLoss) -> bool:
     """Whether jumps of samples beside a rest are so rare that lines have few digits, or take long."""
     if len(total.parts) == 1 or not spread.applies(total) or spread.has_noise_alone(total):
         return False
-    samples = spread.samples_of(total)
-    jumps, dense = sum(n * loss.rate for loss, n in samples), sum(n * loss.rate**2 for loss, n in samples)
-    return dense < _SPARSE or (dense < _DENSE and jumps < _RARE)
+    jumping = spread.samples_of(total)
+    dense = density(jumping)
+    return dense < _SPARSE or (dense < _DENSE and expected_jumps(jumping) < _RARE)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
     """Whether the tests of a lattice would take all the time that a reading of f has."""
-    samples = [loss.base for loss, _ in total.parts if isinstance(loss, SampledLoss)]
-    return any(isinstance(base, GaussianLoss) and base.mu > _LARGE_MU for base in samples)
+    bases = [loss.base for loss, _ in samples(total)]
+    return any(isinstance(base, GaussianLoss) and base.mu > _LARGE_MU for base in bases)
 
 
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
@@ -138,13 +139,13 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
 def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
     """The same answers, with f from 1 - delta as a mixture: before their own tests, or after if lines take long."""
     remainder = mixture.remainder_of(total, _samples_alone)
-    samples = [loss.base for loss, _ in total.parts if isinstance(loss, SampledLoss)]
-    short = all(isinstance(base, GaussianLoss) and base.mu <= _SHORT_JUMPS for base in samples)
+    bases = [loss.base for loss, _ in samples(total)]
+    short = all(isinstance(base, GaussianLoss) and base.mu <= _SHORT_JUMPS for base in bases)
     return ByProfile(answers, aim.wide, slow=True, tests_last=short, remainder=remainder)
 
 
 def _rates(total: TotalLoss) -> list[float]:
-    return [loss.rate for loss, _ in total.parts if isinstance(loss, SampledLoss)]
+    return [loss.rate for loss, _ in samples(total)]
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
@@ -171,9 +172,8 @@ def _beside_noise(total: TotalLoss, aim: Aim) -> Answers:
 
 def _has_dense_laplace_samples(total: TotalLoss) -> bool:
     """Whether samples, some of Laplace noise, are so many that a lattice may hold them better than graded points do."""
-    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
-    dense = sum(n * loss.rate**2 for loss, n in samples) >= _DENSE
-    return dense and any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
+    parts = samples(total)
+    return density(parts) >= _DENSE and any(isinstance(loss.base, LaplaceLoss) for loss, _ in parts)
 
 
 def mixture_first(total: TotalLoss, aim: Aim) -> Answers:

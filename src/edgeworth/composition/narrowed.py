@@ -12,7 +12,7 @@ from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
-from edgeworth.losses import GaussianLoss, SampledLoss
+from edgeworth.composition.samples import density, gaussian_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,9 +118,7 @@ def _has_points(total: TotalLoss) -> bool:
 
 def _has_a_line(total: TotalLoss) -> bool:
     """Whether few samples are dense enough to be tried: a line through rare jumps takes long, and has few digits."""
-    samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
-    samples = [(loss, n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
-    return contour.applies(total) and sum(n * loss.rate**2 for loss, n in samples) >= _DENSE
+    return contour.applies(total) and density(gaussian_samples(total)) >= _DENSE
 
 
 def _has_many_parts(total: TotalLoss) -> bool:

@@ -20,6 +20,7 @@ from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
 from edgeworth.composition.contour.one_far import log_one_far
+from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.composition.work import is_spent
 from edgeworth.losses import GaussianLoss, SampledLoss
 
@@ -61,15 +62,15 @@ class Answers:
     def __init__(self, total: TotalLoss) -> None:
         self.total = total
         self._levels: dict[int, LineAnswers] = {}
-        samples = [(n, loss.rate, _mu(loss)) for loss, n in total.parts if isinstance(loss, SampledLoss)]
-        turning = [-math.log(rate) / mu**2 for _, rate, mu in samples if rate < _SMALL_RATE and mu > 0]
+        samples = gaussian_samples(total)
+        turning = [-math.log(loss.rate) / _mu(loss) ** 2 for loss, _ in samples if loss.rate < _SMALL_RATE]
         self._turning = min(turning, default=math.inf)
-        spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (rate * mu) ** 2 for n, rate, mu in samples))
+        spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (loss.rate * _mu(loss)) ** 2 for loss, n in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf
-        density = math.fsum(n * rate**2 for n, rate, mu in samples if mu > 0)
-        self._is_sparse = density < _SPARSE
-        self._is_nearly_dense = density >= _NEARLY_DENSE
-        few = 0 < sum(n for n, _, mu in samples if mu > 0) < _MANY
+        dense = density(samples)
+        self._is_sparse = dense < _SPARSE
+        self._is_nearly_dense = dense >= _NEARLY_DENSE
+        few = 0 < sum(n for _, n in samples) < _MANY
         self._is_smooth = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
         self._wide = _WIDE_FEW if few and not self._is_smooth else _WIDE
 

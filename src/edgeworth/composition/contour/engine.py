@@ -17,6 +17,7 @@ from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.answers import Answers
 from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import ALIAS_NATS
+from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.curves import Certificate
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss, TotalLoss
@@ -53,7 +54,7 @@ def applies(total: TotalLoss) -> bool:
     Gaussian noise smooths any mix, samples of it do if there are three at least, and Laplace noise does once the
     runs that meet nothing but its atoms are rarer than e^-30.
     """
-    sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
+    sampled = gaussian_samples(total)
     if not total.is_exact or any(_mu(loss) > _LARGEST_MU for loss, _ in sampled):
         return False
     if any(n > _MOST_REPEATS for loss, n in total.parts if not isinstance(loss, GaussianLoss)):
@@ -85,7 +86,7 @@ def _density_nats(total: TotalLoss) -> float:
 
 def _smoothness(total: TotalLoss) -> float:
     """What decides how fast the characteristic function of samples falls, by measurement: sum of n p^2 sigma^2.5."""
-    sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
+    sampled = gaussian_samples(total)
     return math.fsum(n * loss.rate**2 / _mu(loss) ** 2.5 for loss, n in sampled)
 
 
@@ -94,11 +95,11 @@ def _enough_samples(total: TotalLoss) -> bool:
 
     A few samples must be alone for that: their jumps do not smooth what other steps leave.
     """
-    sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
+    sampled = gaussian_samples(total)
     many, alone = sum(n for _, n in sampled) >= _MANY_STEPS, len(sampled) == len(total.parts)
     if jumps.applies(total) and (many or alone):
         return True
-    return many and math.fsum(n * loss.rate**2 for loss, n in sampled) >= 1e-3
+    return many and density(sampled) >= 1e-3
 
 
 def _likely_nodes(total: TotalLoss) -> float:
@@ -106,8 +107,7 @@ def _likely_nodes(total: TotalLoss) -> float:
 
     |phi| falls like e^(-sum n log^2(p t)/(2 mu^2)), and aliases are some mu^2 apart.
     """
-    parts = [(n, math.log(loss.rate), _mu(loss)) for loss, n in total.parts if isinstance(loss, SampledLoss)]
-    parts = [(n, log_rate, mu) for n, log_rate, mu in parts if mu > 0]
+    parts = [(n, math.log(loss.rate), _mu(loss)) for loss, n in gaussian_samples(total)]
     fallen = sum(n * np.maximum(_LOG_FREQUENCIES + log_rate, 0.0) ** 2 / (2 * mu**2) for n, log_rate, mu in parts)
     far = np.flatnonzero(fallen > _NATS)
     period = 10 + 20 * max((mu for _, _, mu in parts), default=0.0) ** 2
@@ -116,12 +116,8 @@ def _likely_nodes(total: TotalLoss) -> float:
 
 def _few_samples(total: TotalLoss) -> bool:
     """Fewer samples than that, and nothing else, but with lines that can be had."""
-    sampled = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss) and _mu(loss) > 0]
-    return (
-        len(sampled) == len(total.parts)
-        and math.fsum(n * loss.rate**2 for loss, n in sampled) >= _DENSE
-        and _likely_nodes(total) < _MOST_NODES
-    )
+    sampled = gaussian_samples(total)
+    return len(sampled) == len(total.parts) and density(sampled) >= _DENSE and _likely_nodes(total) < _MOST_NODES
 
 
 def answers_well(total: TotalLoss) -> bool:

@@ -17,8 +17,8 @@ from edgeworth.composition.contour.integrals import Integrals, Kind
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
+from edgeworth.composition.samples import density, samples
 from edgeworth.composition.work import is_spent
-from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,8 +202,8 @@ class Jumping:
         self.total = total
         self._made: dict[tuple[int, int], JumpAnswers] = {}
         self._tried: dict[int, list[int]] = {}
-        samples = [(loss.rate, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
-        sparse = math.fsum(n * rate**2 for rate, n in samples) < _SPARSE or sum(n for _, n in samples) < _FEW
+        parts = samples(total)
+        sparse = density(parts) < _SPARSE or sum(n for _, n in parts) < _FEW
         self._narrow = _SIX_DIGITS if sparse else _NINE_DIGITS
 
     @property

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from edgeworth.composition import closed_form
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.combined import CurveAnswers
+from edgeworth.composition.samples import Samples, density
 from edgeworth.composition.spread import noise_rest
 from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.law import SpreadLaw
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import PrivacyLoss
-
-Samples: TypeAlias = tuple[tuple[SampledLoss, int], ...]
 
 __all__ = ["applies", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
 
@@ -60,7 +59,7 @@ def _fit(samples: Samples, rest: TotalLoss) -> bool:
     """Whether these samples can be put on points, beside a rest that is known."""
     if not samples or not rest.parts or rest.support == (0.0, 0.0):
         return False
-    sparse = _are_centred(samples) and sum(n * loss.rate**2 for loss, n in samples) < _DENSE
+    sparse = _are_centred(samples) and density(samples) < _DENSE
     most = _MOST_CENTRED if sparse else _MOST_SAMPLES
     few = sum(n for _, n in samples) <= most and len(samples) <= _MOST_PARTS
     usual = all(
