@@ -420,7 +420,7 @@ def test_what_lies_left_and_right_of_listed_atoms_is_bounded(mirrored):
     left, right = step_waves.last_moves(loss)
     floor, spacing = math.log1p(-1e-3), 1 / 1.3**2
     assert 0 < left < 1e-12
-    assert right == pytest.approx(spacing)
+    assert right == pytest.approx(spacing, rel=1e-12, abs=0)
     assert loss.atoms.loss[0] - floor <= left
     tilt = -30_000.0 if mirrored else 30.0
     assert step_waves._beyond(loss, loss.nodes(), tilt) < 1e-30
