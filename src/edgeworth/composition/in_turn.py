@@ -9,9 +9,7 @@ from edgeworth.composition import (
     contour,
     enclosed,
     fourier,
-    jumping_atoms,
     lattice,
-    merged_tails,
     mixture,
     moments,
     noisy_lines,
@@ -22,6 +20,7 @@ from edgeworth.composition import (
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
 from edgeworth.composition.samples import density, expected_jumps, samples
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition import jumping_atoms, lattice, merged_tails, noisy_lines
+from edgeworth.composition import lattice, noisy_lines
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.jumping_atoms import JumpingAtoms
-from edgeworth.composition.merged_tails import MergedTails, merged
+from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
+from edgeworth.composition.rare_atoms.jumping_atoms import JumpingAtoms
+from edgeworth.composition.rare_atoms.merged_tails import MergedTails, merged
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 

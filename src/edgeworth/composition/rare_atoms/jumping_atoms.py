@@ -19,10 +19,10 @@ import numpy as np
 
 from edgeworth.composition import noisy_lines
 from edgeworth.composition.answered import Ends, narrow
-from edgeworth.composition.merged_tails import NATS
 from edgeworth.composition.mixture.formulas import placed
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.profile_alone import ProfileAlone
+from edgeworth.composition.rare_atoms.merged_tails import NATS
 from edgeworth.composition.work import charge
 from edgeworth.errors import Unsupported
 from edgeworth.losses import MergedValues, SampledLoss, TotalLoss
