@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, POINTS, FarOut, FewFirst
 from edgeworth.errors import ComputationFailed
 
 
@@ -24,7 +24,7 @@ class Says:
         return self.ends
 
 
-@pytest.mark.parametrize(("most", "profile", "tests"), [(MOMENTS, 16, 16), (MIXTURES, 64, 16)])
+@pytest.mark.parametrize(("most", "profile", "tests"), [(MOMENTS, 16, 16), (MIXTURES, 64, 16), (POINTS, 256, 16)])
 def test_few_are_asked_of_the_first_and_many_of_the_second_alone(most, profile, tests):
     quick, slow = Says(0.5, 0.5), Says(0.4, 0.6)
     answers = FewFirst(quick, lambda: slow, 1e-9, most)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers, Direction
     from edgeworth.losses.law import Array
 
-__all__ = ["MIXTURES", "MOMENTS", "MOMENTS_FOR_TESTS", "FarOut", "FewFirst", "Most"]
+__all__ = ["MIXTURES", "MOMENTS", "MOMENTS_FOR_TESTS", "POINTS", "FarOut", "FewFirst", "Most"]
 
 
 class Most(NamedTuple):
@@ -36,8 +36,10 @@ class Most(NamedTuple):
 MOMENTS = Most(profile=16, tests=16)
 #: of so many different steps a lattice has too few points for f: the moments say it, however many are asked for
 MOMENTS_FOR_TESTS = Most(profile=16, tests=None)
-#: formulas, an integral, a mixture or graded points take some milliseconds for one of delta, and f takes many of delta
+#: formulas, an integral or a mixture take some milliseconds for one of delta, and f takes many of delta
 MIXTURES = Most(profile=64, tests=16)
+#: so do graded points, and a lattice for the same steps takes long for each, too, and has fewer digits
+POINTS = Most(profile=256, tests=16)
 
 _MOST_FAR_OUT = 16  # readings at a time
 

@@ -19,7 +19,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
-from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, FarOut, FewFirst
+from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, POINTS, FarOut, FewFirst
 from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
 from edgeworth.composition.samples import density, expected_jumps, samples
 from edgeworth.errors import Unsupported
@@ -108,7 +108,7 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
 
     if has_rare_jumps(total):
-        return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, MIXTURES)
+        return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines, others, aim.wide)
 
 
@@ -158,7 +158,7 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     fine = aim.wide < _WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
-    first = FewFirst(_on_points(total, aim), lattices, wide, MIXTURES)
+    first = FewFirst(_on_points(total, aim), lattices, wide, POINTS)
     return first if fine else FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
 
 

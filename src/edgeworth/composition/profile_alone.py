@@ -13,6 +13,7 @@ from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.searched import SearchedAnswers
+from edgeworth.composition.work import is_spent
 from edgeworth.errors import EdgeworthError, Unsupported
 
 if TYPE_CHECKING:
@@ -52,8 +53,14 @@ class ProfileAlone(SearchedAnswers):
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""
         side: Way = "forward" if direction == "forward" else "backward"
-        ends = [self._one(side, x) for x in epsilon.tolist()]
+        ends = [self._one(side, x) for x in epsilon[:1].tolist()]
+        ends += [self._spent(side, x) if is_spent() else self._one(side, x) for x in epsilon[1:].tolist()]
         return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+
+    def _spent(self, side: Way, epsilon: float) -> tuple[float, float]:
+        """What the moments say, of the many in a call that has taken what it may."""
+        lower, upper = self._moments.delta(side, np.array([epsilon]))
+        return float(lower[0]), float(upper[0])
 
     def _one(self, side: Way, epsilon: float) -> tuple[float, float]:
         if epsilon == math.inf or epsilon > self._largest[side] * (1 + _ULPS):

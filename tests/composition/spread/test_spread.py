@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.composition.spread.examples import DIRECTIONS, NEARLY, normal, total_of
 
 import edgeworth as ew
-from edgeworth.composition import in_turn, lattice, moments, spread
+from edgeworth.composition import in_turn, lattice, moments, spread, work
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.spread import engine
@@ -304,3 +304,18 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
     answers.epsilon("forward", np.array([1e-20]))
     assert answers.tradeoff("forward", np.full(17, 0.1)).upper.tolist() == [9.5] * 17
     assert asked == [("forward", 65), ("forward", 1), ("forward", 17)]
+
+
+@pytest.mark.usefixtures("few_points")
+def test_the_later_values_of_a_call_that_is_spent_are_those_of_the_moments(monkeypatch):
+    total = total_of(normal(2.0, 1e-4) ** 5 * ew.Laplace(3.0) ** 2)
+    places = np.array([0.2, 0.3, 0.4])
+    answers, known = spread.prepared(total), moments.prepared(total).delta("forward", places)
+    truth = answers.delta("forward", places)
+    monkeypatch.setattr(work, "MOST_WORK", 1.0)
+    with work.one_reading(places.size):
+        ends = answers.delta("forward", places)
+    assert (ends.lower[0], ends.upper[0]) == (truth.lower[0], truth.upper[0])
+    assert ends.lower[1:].tolist() == known.lower[1:].tolist()
+    assert ends.upper[1:].tolist() == known.upper[1:].tolist()
+    assert np.all((ends.lower <= truth.upper) & (truth.lower <= ends.upper))
