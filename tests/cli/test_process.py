@@ -98,7 +98,14 @@ def test_an_interrupted_sweep_says_how_to_go_on_and_does(environment, tmp_path):
     arguments = [COMMAND, "sweep", "--noise-multiplier", "0.6:2:1500", "--rate", "0.01", "--steps", "2000"]
     arguments += ["--jobs", "1", "--out", out]
     with subprocess.Popen(  # noqa: S603
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+        # Whoever runs these tests in the background may have left interrupts ignored, which is handed down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         while not (out.exists() and out.read_text(encoding="utf-8").count("\n") > 3):
             time.sleep(0.01)

@@ -112,6 +112,16 @@ class _Table:
         if not math.isfinite(top):  # the best may be farther out
             return lower, upper, np.clip(2 * t[[0, -1]], -_FARTHEST, _FARTHEST)[np.abs(t[[0, -1]]) < _FARTHEST]
         widest = float(np.diff(t[best - 1 : best + 2]).max())
-        step = 2.0 ** math.floor(math.log2(max(_NEARER * widest, _FINEST * (1 + abs(place)))))
-        around = step * (round(place / step) + np.array([-1.0, 0.0, 1.0]))
-        return lower, upper, around[np.min(np.abs(around[:, None] - t), axis=1) > 0.25 * step]
+        return lower, upper, self._around(place, _NEARER * widest)
+
+    def _around(self, place: float, near: float) -> Array:
+        """Three places of a grid about so fine, but for those that are known; of a finer one if all are."""
+        finest = _FINEST * (1 + abs(place))
+        step = 2.0 ** math.floor(math.log2(max(near, finest)))
+        while step >= 0.5 * finest:
+            around = step * (round(place / step) + np.array([-1.0, 0.0, 1.0]))
+            new = np.min(np.abs(around[:, None] - self._t), axis=1) > 0.25 * step
+            if new.any():
+                return np.asarray(around[new])
+            step *= 0.25
+        return np.empty(0)
