@@ -300,10 +300,10 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
     total = total_of(normal(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
     monkeypatch.setattr(in_turn, "rounded", lambda *_: Other())
     answers = in_turn.beside_a_rest(total, in_turn.Aim(1e-9, 1e-9))
-    assert answers.epsilon("forward", np.full(65, 1e-3)).upper.tolist() == [9.5] * 65
+    assert answers.epsilon("forward", np.full(257, 1e-3)).upper.tolist() == [9.5] * 257
     answers.epsilon("forward", np.array([1e-20]))
     assert answers.tradeoff("forward", np.full(17, 0.1)).upper.tolist() == [9.5] * 17
-    assert asked == [("forward", 65), ("forward", 1), ("forward", 17)]
+    assert asked == [("forward", 257), ("forward", 1), ("forward", 17)]
 
 
 @pytest.mark.usefixtures("few_points")
