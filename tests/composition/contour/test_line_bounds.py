@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from flint import arb
 
-from edgeworth.composition.contour import line
 from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import _SHAPES, Integrals, Rung
 from edgeworth.composition.contour.line import Line
@@ -394,19 +393,3 @@ def test_a_line_is_given_up_at_once_where_runs_of_atoms_are_likely():
     steps = Steps.of(TotalLoss(((LaplaceLoss(2.0), 5),)))
     with pytest.raises(TooLarge, match=r"^runs of nothing but atoms are too likely for the line integral$"):
         Line(steps, 1.5, 10.0, 5.0)
-
-
-@pytest.mark.parametrize(("sigma", "rate", "count", "c"), [(0.53, 0.0114, 6, 6.0), (0.424, 0.00144, 10, 3.6)])
-def test_a_line_that_cannot_be_had_is_given_up_at_once(monkeypatch, sigma, rate, count, c):
-    """Where |phi| has not fallen at the farthest frequency, none of those before is tried."""
-    tilted = []
-
-    def tilt(*a):
-        tilted.append(a)
-        return tilt_part(*a)
-
-    monkeypatch.setattr(line, "tilt_part", tilt)
-    step = sampled(1 / sigma, rate, 4.0)
-    with pytest.raises(TooLarge, match="falls too slowly"):
-        Line(Steps(0.0, ((step, count),), (-100.0, 100.0), (0.0, 0.0)), c, 40.0, 2.0)
-    assert len(tilted) <= 2
