@@ -13,8 +13,8 @@ from edgeworth.losses import TotalLoss
 def test_one_loss_far_out_bounds_the_profiles(sigma, rate, n):
     mechanism = ew.PoissonSampled(ew.Gaussian(sigma), rate) ** n
     epsilon = np.array([1e-3, 0.3, 4.0])
-    bound = log_one_far(TotalLoss.of(mechanism), epsilon)
-    for direction in ("forward", "backward"):
+    for direction in ("forward", "backward", "both"):
+        bound = log_one_far(TotalLoss.of(mechanism), direction, epsilon)
         lower = ew.account(mechanism, direction=direction).delta(epsilon).lower
         with np.errstate(divide="ignore"):
             assert np.all(np.log(lower) <= bound)
@@ -23,5 +23,12 @@ def test_one_loss_far_out_bounds_the_profiles(sigma, rate, n):
 def test_a_delta_that_underflows_is_known_at_once(monkeypatch):
     monkeypatch.setattr(answers.Answers, "_delta", None)  # no line is asked
     found = ew.account(ew.PoissonSampled(ew.Gaussian(15.1), 1.5e-6) ** 13).delta(0.0031)
+    assert found.lower == 0
+    assert 0 < found.upper < 1e-300
+
+
+def test_a_backward_delta_beyond_the_largest_loss_is_known_at_once(monkeypatch):
+    monkeypatch.setattr(answers.Answers, "_delta", None)  # no line is asked
+    found = ew.account(ew.PoissonSampled(ew.Gaussian(0.603), 0.0017) ** 15, direction="backward").delta(0.0276)
     assert found.lower == 0
     assert 0 < found.upper < 1e-300

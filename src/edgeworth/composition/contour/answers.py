@@ -212,21 +212,21 @@ class Answers:
         """Ends of the profile at eps."""
         if not self._is_sparse:
             return self._delta(direction, epsilon)
-        most = log_one_far(self.total, epsilon)
+        most = log_one_far(self.total, direction, epsilon)
         (asked,) = np.nonzero(most > _UNDERFLOWS)
         lower, upper = np.zeros(epsilon.size), np.full(epsilon.size, _LEAST)
         if asked.size:
             lower[asked], upper[asked] = self._delta(direction, epsilon[asked])
         return Ends(lower, upper)
 
-    def _narrow_by_whole_lines(self, direction: Direction, ask: Ask) -> Ends | None:
+    def _narrow_by_whole_lines(self, direction: Direction, ask: Ask, wide: float) -> Ends | None:
         """All answers of a backward reading at small rates from whole lines, if they are narrow.
 
         It is one of tilts to the left, at which far outcomes weigh nothing, however rare they are.
         """
         if direction == "backward" and self._is_sparse and math.isfinite(self._turning):
             with suppress(*GIVES_UP):
-                if all_narrow(ends := ask(self._at(0), slice(None)), self._wide):
+                if all_narrow(ends := ask(self._at(0), slice(None)), wide):
                     return ends
         return None
 
@@ -238,7 +238,7 @@ class Answers:
         def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
             return answers.delta(direction, epsilon[mine])
 
-        found = self._narrow_by_whole_lines(direction, ask)
+        found = self._narrow_by_whole_lines(direction, ask, self._wide)
         return self._ask_again(depth, ask, self._wide) if found is None else found
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
@@ -248,14 +248,19 @@ class Answers:
         def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
             return answers.epsilon(direction, delta[mine])
 
-        found = self._narrow_by_whole_lines(direction, ask)
+        found = self._narrow_by_whole_lines(direction, ask, self._wide)
         return self._with_whole_lines(self._ask(depth, ask, self._wide), ask, self._wide) if found is None else found
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         depth = np.log(np.maximum(np.minimum(alpha, 1 - alpha), 1e-300))
         wide = max(self._wide, _WIDE_MISS)
-        return self._ask_again(depth, lambda answers, mine: answers.tradeoff(direction, alpha[mine]), wide)
+
+        def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
+            return answers.tradeoff(direction, alpha[mine])
+
+        found = self._narrow_by_whole_lines(direction, ask, wide)
+        return self._ask_again(depth, ask, wide) if found is None else found
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""

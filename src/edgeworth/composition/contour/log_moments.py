@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, sampled_variance
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import ReplacedGaussianLoss
 
@@ -31,6 +32,7 @@ _MOST_SETS = 3  # of nodes that are kept
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
+_TERM = 0.4  # units of work for a node at a tilt
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -54,7 +56,7 @@ class LogMoments:
         self._count = np.array([float(n) for _, n in self._others])
         self.steps = float(self._count.sum())
         self._first_reach = _rough_reach(steps)
-        self._sets: dict[int, _Nodes] = {}
+        self._sets: dict[tuple[int, tuple[float, float]], _Nodes] = {}
         self._lowest = 0 if self._first_reach else _BETWEEN
         centre = self._rows(_CENTRE, self._set(self._lowest))
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
@@ -74,6 +76,7 @@ class LogMoments:
         nodes = self._reaching(tilt)
         log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
         if nodes.size.size == 1:
+            spend(_TERM * tilt.size * nodes.loss.size)
             top, weight = _weights(tilt, nodes)
             return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
@@ -94,19 +97,22 @@ class LogMoments:
     def _reaching(self, tilt: Array) -> _Nodes:
         """The nodes for these tilts."""
         tilts = tilt.tolist()
-        farthest = max(max(tilts) - 1, -min(tilts) / _LEFT_OF_0, 0.0) / self._first_reach
-        return self._set(max(0, math.ceil(math.log2(farthest))) if farthest > 0 else self._lowest)
+        right, left = max(tilts) - 1, -min(tilts) / _LEFT_OF_0
+        farthest = max(right, left, 0.0) / self._first_reach
+        level = max(0, math.ceil(math.log2(farthest))) if farthest > 0 else self._lowest
+        if self._lowest == _BETWEEN and not right > 0 < left:
+            return self._set(level, (float(left > 0), float(right > 0)))
+        return self._set(level)
 
-    def _set(self, level: int) -> _Nodes:
-        """The nodes of one level: each reaches twice as far as the one before."""
-        if level not in self._sets:
+    def _set(self, level: int, sides: tuple[float, float] = (1.0, 1.0)) -> _Nodes:
+        """The nodes of one level: each reaches twice as far as the one before, to the left and to the right, or one."""
+        if (level, sides) not in self._sets:
             while len(self._sets) >= _MOST_SETS:
                 del self._sets[next(iter(self._sets))]  # the oldest: hundreds of sorted runs would keep many each
             reach = 0.0 if level == _BETWEEN else self._first_reach * 2.0**level
-            self._sets[level] = self._nodes(
-                (max(-_LEFT_OF_0 * reach, self.steepest[0]), min(1 + reach, self.steepest[1]))
-            )
-        return self._sets[level]
+            left, right = -_LEFT_OF_0 * reach * sides[0], 1 + reach * sides[1]
+            self._sets[level, sides] = self._nodes((max(left, self.steepest[0]), min(right, self.steepest[1])))
+        return self._sets[level, sides]
 
     def falls_from(self, c: float, variance: float, nats: float) -> float:
         """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it.
@@ -141,6 +147,7 @@ class LogMoments:
         return _Nodes(loss, log_weight, np.cumsum(size) - size, size, open_)
 
     def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
+        spend(_TERM * tilt.size * nodes.loss.size)
         if nodes.size.size == 1 and self._gaussian == self._log_ways == 0:
             return np.asarray(self._count[0] * _one_part(tilt, nodes))
         v, rows = self._gaussian, np.empty((tilt.size, 3))

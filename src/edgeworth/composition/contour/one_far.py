@@ -19,6 +19,7 @@ from edgeworth.amplification import base_loss
 from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
+    from edgeworth.composition.answered import Direction
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -28,14 +29,18 @@ _ROOM = 1e-6  # relative, of a place: far more than it is rounded by
 _MORE = 1e-9  # relative, of the logarithm of a normal tail
 
 
-def log_one_far(total: TotalLoss, epsilon: Array) -> Array:
-    """At least the logarithm of both profiles at eps, of samples of Gaussian noise alone; inf where it says nothing.
+def log_one_far(total: TotalLoss, direction: Direction, epsilon: Array) -> Array:
+    """At least the logarithm of the profile at eps, of samples of Gaussian noise alone; inf where it says nothing.
+
+    Backward it is -inf beyond the largest loss, the sum of -n log(1 - p).
 
     >>> import edgeworth as ew
     >>> from edgeworth.losses import TotalLoss
     >>> total = TotalLoss.of(ew.PoissonSampled(ew.Gaussian(15.0), rate=1e-6) ** 10)
-    >>> log_one_far(total, np.array([-1.0, 0.003])).round().tolist()
+    >>> log_one_far(total, "both", np.array([-1.0, 0.003])).round().tolist()
     [inf, -3670.0]
+    >>> log_one_far(total, "backward", np.array([1.1e-5])).tolist()
+    [-inf]
     """
     samples = [(loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss)]
     parts = [(loss.base.mu, loss.rate, n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
@@ -49,4 +54,5 @@ def log_one_far(total: TotalLoss, epsilon: Array) -> Array:
         above = np.logaddexp(above, math.log(n) + np.logaddexp(math.log1p(-rate) + null, math.log(rate) + shifted))
         x = base_loss(-share, rate) * (1 - _ROOM) / mu + mu / 2
         below = np.logaddexp(below, math.log(n) + log_ndtr(x) * (1 - _MORE))
-    return np.where(epsilon > 0, np.maximum(above, below), math.inf)
+    found = {"forward": above, "backward": below, "both": np.maximum(above, below)}[direction]
+    return np.where(epsilon > 0, found, math.inf)

@@ -44,7 +44,8 @@ __all__ = [
 ]
 
 _SOFTNESS = 0.25  # s: the width over which the cut falls
-_STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
+_STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2, …
+_STAYS = 1.6  # … and relative to the way to where L is linear
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
 _MOST_PRESSED, _LARGE_MU = 1e3, 3.0  # |c| p of tilts beyond those of the loss, and the mu up to which there are such
 _SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
@@ -57,6 +58,8 @@ _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 _NATS = 38.0  # e^-38 = 3e-17: what the spacing of nodes for K may leave out
+_FALLEN, _CELLS = 46.0, 150  # nats below its peak that nodes for K reach, and cells in which that is looked for …
+_WORTH_LOOKING = 1000  # … where so many nodes would lie beyond a cut
 _LONGEST = 0.15  # of it: a wave along the loss has to be seen, too
 
 
@@ -100,9 +103,9 @@ class SampledGaussian:
             least, most = self.whole.steepest
             return min(least, max(left, -_MOST_PRESSED / self.rate)) if self.mu <= _LARGE_MU else least, most
         near = self.posterior_at(self.cut + 4 * self.softness)
-        # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
+        # Where L is linear a tilt pushes by c mu s^2. If that is twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
-        most = min(_STEEPEST / near, max(_STEEPEST, 4 * straight)) / (self.mu * self.softness**2)
+        most = min(_STEEPEST / near, max(_STEEPEST, _STAYS * straight)) / (self.mu * self.softness**2)
         return min(-1e4 / self.mu, left), most
 
     @cached_property
@@ -204,8 +207,23 @@ class SampledGaussian:
         if math.isfinite(self.cut):
             right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
         h = self._spacing(tilt[0])
+        if right > self.cut + _WORTH_LOOKING * h:
+            right = self._last_high(max(1.0, tilt[1]), right)
         x = even_nodes(h, (max(left, -60.0), right), _MOST_FOR_MOMENTS)
         return Nodes(self.loss(x), self.log_density(x) + math.log(h))
+
+    def _last_high(self, c: float, right: float) -> float:
+        """Where, right of the cut X, the law tilted by c has fallen below e^-46 of its peak for good; or the right end.
+
+        chi <= e^(-(x - X)^2/(2 s^2)) there: on a cell log w is at most cL at its right end plus the rest at its left.
+        """
+        x = self.cut + np.append(0.0, np.geomspace(0.1 * self.softness, right - self.cut, _CELLS))
+        fall = 0.5 * x * x + 0.5 * np.square((x - self.cut) / self.softness) + _LOG_ROOT
+        highest = c * self.loss(x[1:]) - fall[:-1]
+        before = np.linspace(min(0.0, self.cut), x[_CELLS // 4], _CELLS)
+        peak = float((c * self.loss(before) + self.log_density(before)).max())
+        (high,) = np.nonzero(highest > peak - _FALLEN)
+        return float(x[high[-1] + 1]) if high.size else float(x[1])
 
     def _spacing(self, least: float) -> float:
         """Of nodes that leave about e^-NATS of the law tilted by this or by more.
