@@ -17,7 +17,7 @@ from edgeworth.losses.moments import excess
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "SUM_ROUNDING", "certified_moment", "weight_noise"]
+__all__ = ["NATS", "SUM_ROUNDING", "certified_mean", "certified_moment", "weight_noise"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
@@ -59,6 +59,23 @@ def certified_moment(
     noise = weight_noise(loss, log_weight, c) + extra + abs(c) * moved
     worst = float(np.max(noise[tilted + log_weight > value - NATS]))
     return value, worst + SUM_ROUNDING + 4 * _UNIT * abs(value)
+
+
+def certified_mean(
+    loss: Array, log_weight: Array, c: float, missing: float, extra: Array | float, moved: Array | float
+) -> tuple[float, float]:
+    """E_P[L e^(cL)] by terms of second order, L (e^(cL) - 1) - e2(L), as E_P[e^L - 1] is known, and its rounding error.
+
+    `missing` is E_P[e^L - 1] of a law that is not whole; no cL is large.
+    """
+    weight, length = np.exp(log_weight), np.abs(loss)
+    growth = np.expm1(c * loss)
+    turned, plain = weight * loss * growth, weight * excess(loss)
+    noise = _UNIT * (48 + 13 * (abs(c) + 1) * length + 6 * np.abs(log_weight)) + (2 * extra + _ADDED)
+    # As L moves, a term moves by e^(cL) - 1 + cL e^(cL) - (e^L - 1) times as much.
+    slope = weight * (np.abs(growth) + abs(c) * length * (1 + growth) + np.abs(np.expm1(loss)))
+    mean = float(np.add.reduce(turned - plain, dtype=np.longdouble) + missing)
+    return mean, float((noise * (np.abs(turned) + plain) + slope * (13 * _UNIT * length + moved)).sum())
 
 
 def _terms_over_p(

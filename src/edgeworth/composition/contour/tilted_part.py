@@ -16,6 +16,7 @@ import numpy as np
 from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.laplace_formula import LaplaceFormula
+from edgeworth.composition.contour.mean_apart import MeanApart, is_worth_it, mean_apart
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, even_nodes
 from edgeworth.composition.contour.shifted import (
@@ -27,7 +28,7 @@ from edgeworth.composition.contour.shifted import (
     with_cell_masses,
 )
 from edgeworth.composition.contour.strip import is_steep, strip_growth
-from edgeworth.composition.contour.waves import sums_of_waves, waves_at_multiples
+from edgeworth.composition.contour.waves import BLOCK, products_of_waves, sums_of_waves
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
@@ -49,8 +50,6 @@ _MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
-_LARGEST_BLOCK = 1_000_000
-_BLOCK = 32
 _WORTH_A_PRODUCT = 48
 _LOOKING = np.linspace(0.0, 1.0, 96)
 _DENSE = 0.01  # n p^2 from which on the sum is so near a normal law that few lines are tried far out, by measurement
@@ -93,6 +92,8 @@ class TiltedPart:
     """The mean absolute error of L, besides a relative one."""
     formula: LaplaceFormula | None = None
     """The same law as a formula, where the frequency is too high for nodes."""
+    apart: MeanApart | None = None
+    """The same law with its mean apart, where ulps of the rate count too much."""
 
     @property
     def points(self) -> int:
@@ -118,40 +119,28 @@ class TiltedPart:
         """
         if self.formula is not None:
             return self.formula.less_one(t)
+        if self.apart is not None:
+            return self.apart.at(t)
         nodes = self.raised or self
         return sums_of_waves(nodes.loss, nodes.weight, t), self._error(t)
 
     def on_even_grid(self, h: float, count: int) -> tuple[NDArray[np.complex128], Array]:
         """The same at t = 0, h, …, (count - 1) h, from the waves at some 2 sqrt(count) of these frequencies.
 
-        With a_j, b_k the waves e^(itL) - 1 at t = j h and k m h, that at (k m + j) h is a_j + b_k + a_j b_k. The sums
-        of v a_j b_k are a product of matrices, in blocks of 32 nodes so that few roundings follow one another.
+        With a_j, b_k the waves e^(itL) - 1 at t = j h and k m h, that at (k m + j) h is a_j + b_k + a_j b_k.
         """
         if count < _WORTH_A_PRODUCT or self.formula is not None:
             return self.characteristic(np.asarray(h * np.arange(count), dtype=np.float64))
         m, nodes = math.isqrt(count - 1) + 1, self.raised or self
         spend(_TERM * count * nodes.loss.size)
-        blocks = -(-nodes.loss.size // _BLOCK)
-        loss, weight = np.zeros((2, blocks * _BLOCK), dtype=nodes.loss.dtype)
-        loss[: nodes.loss.size], weight[: nodes.loss.size] = nodes.loss, nodes.weight
-        waves = waves_at_multiples(np.concatenate([h * loss, m * h * loss]), m)
-        near, far = waves[:, : loss.size], waves[:, loss.size :]
-        near[0] = far[0] = 1.0  # instead of a_0 = b_0 = 0: the sums of v a_j and of v b_k come with the others
-        far *= weight
-        cells = (
-            far.reshape(m, blocks, _BLOCK).transpose(1, 0, 2),
-            near.reshape(m, blocks, _BLOCK).transpose(1, 2, 0),
-        )
-        if m * m * blocks <= _LARGEST_BLOCK:
-            sums = np.add.reduce(np.matmul(*cells), axis=0)
-        else:  # one after the other: a long line has no room for all of them
-            sums = np.zeros((m, m), dtype=complex)
-            for left, right in zip(*cells, strict=True):
-                sums += left @ right
+        if self.apart is not None:
+            return self.apart.on_even_grid(h, count)
+        sums = products_of_waves(nodes.loss, nodes.weight, h, m)
         sums[0, 0] = 0.0
         sums[1:, 1:] += sums[1:, :1] + sums[:1, 1:]
         t = np.asarray(h * np.arange(count), dtype=np.float64)
-        rounding, turning = 2 * _BLOCK + 2 * blocks + 24, 8 * m.bit_length()
+        blocks = -(-nodes.loss.size // BLOCK)
+        rounding, turning = 2 * BLOCK + 2 * blocks + 24, 8 * m.bit_length()
         return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
 
     def _error(self, t: Array, rounding: float = 0.0, turning: float = 0.0) -> Array:
@@ -289,7 +278,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     missing = c * (null - alternative) - null
     log_moment, log_moment_error = certified_moment(loss, log_weight, c, missing, of_window, moved)
     dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
-    return TiltedPart(
+    made = TiltedPart(
         count,
         loss,
         weight,
@@ -302,6 +291,9 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         raised=high,
         blur=blur,
     )
+    if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight):
+        return replace(made, apart=mean_apart(made, step, c, log_weight, (of_window, moved)))
+    return made
 
 
 def _tilt_replaced_gaussian(step: ReplacedGaussianLoss, count: int, c: float, frequency: float) -> TiltedPart:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from edgeworth.losses.law import Array
 
-__all__ = ["logarithm", "sums_of_waves", "wave_less_one", "waves_at_multiples"]
+__all__ = ["BLOCK", "logarithm", "products_of_waves", "sums_of_waves", "wave_less_one", "waves_at_multiples"]
 
+BLOCK = 32  # of nodes that are added in one product of matrices
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 
 
@@ -62,6 +63,31 @@ def sums_of_waves(loss: NDArray[Any], weight: NDArray[Any], t: Array) -> NDArray
         part = slice(start, start + block)
         values[part] = np.sum(weight * wave_less_one(np.multiply.outer(t[part], loss)), axis=1)
     return values
+
+
+def products_of_waves(loss: NDArray[Any], weight: NDArray[Any], h: float, m: int) -> NDArray[np.complex128]:
+    """The sums of v a_j b_k, a_j and b_k the waves e^(itL) - 1 at t = j h and k m h, but 1 in place of a_0 and b_0.
+
+    So the first row and column are those of v a_j and of v b_k. They are a product of matrices, in blocks of 32 nodes
+    so that few roundings follow one another.
+    """
+    blocks = -(-loss.size // BLOCK)
+    places, masses = np.zeros((2, blocks * BLOCK), dtype=loss.dtype)
+    places[: loss.size], masses[: loss.size] = loss, weight
+    waves = waves_at_multiples(np.concatenate([h * places, m * h * places]), m)
+    near, far = waves[:, : places.size], waves[:, places.size :]
+    near[0] = far[0] = 1.0
+    far *= masses
+    cells = (
+        far.reshape(m, blocks, BLOCK).transpose(1, 0, 2),
+        near.reshape(m, blocks, BLOCK).transpose(1, 2, 0),
+    )
+    if m * m * blocks <= _LARGEST_BLOCK:
+        return np.asarray(np.add.reduce(np.matmul(*cells), axis=0))
+    sums = np.zeros((m, m), dtype=complex)
+    for left, right in zip(*cells, strict=True):  # one after the other: a long line has no room for all of them
+        sums += left @ right
+    return sums
 
 
 def logarithm(d: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], Array]:
