@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,8 @@ from edgeworth.errors import TooLarge
 from edgeworth.losses import LaplaceLoss, ReplacedGaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeworth.composition.contour.sampled_gaussian import Step
@@ -86,14 +89,19 @@ class TiltedPart:
     """Whether runs of atoms are read as all others: of a sample of Laplace noise they are, of Laplace noise not."""
     alone: bool = False
     """Whether the log moment is that of this law alone, and not of its distance from those tilted by 0 and 1."""
-    raised: Raised | None = None
-    """The same law above the real line, where the frequency is too high for that."""
+    make_raised: Callable[[], Raised] | None = None
+    """The same law above the real line, where the frequency is too high for that: made when it is first wanted."""
     blur: float = 0.0
     """The mean absolute error of L, besides a relative one."""
     formula: LaplaceFormula | None = None
     """The same law as a formula, where the frequency is too high for nodes."""
     apart: MeanApart | None = None
     """The same law with its mean apart, where ulps of the rate count too much."""
+
+    @property
+    def raised(self) -> Raised | None:
+        """The same law above the real line, where the frequency is too high for that."""
+        return None if self.make_raised is None else self.make_raised()
 
     @property
     def points(self) -> int:
@@ -103,7 +111,7 @@ class TiltedPart:
     @property
     def is_good_for_all(self) -> bool:
         """Whether the frequency that was asked for is no limit."""
-        return self.raised is not None or self.formula is not None
+        return self.make_raised is not None or self.formula is not None
 
     def log_far_bound(self, t: Array) -> Array:
         """At least log |phi| at each t and beyond it: it only falls with t."""
@@ -242,10 +250,10 @@ def sampled_laplace_decay(step: SampledLoss, theta: float, c: float, log_moment:
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
     """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
     nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
-    window, high = _window(step, c, nats), None
+    window, high = _window(step, c, nats), None  # a line that falls too slowly is given up without what is high
     h = _spacing(step, c, frequency, nats, window)
     if window[1] - window[0] > _MANY_POINTS * h:
-        high, h = raised(step, c, nats, window), _spacing(step, c, 0.0, nats, window)
+        high, h = cache(partial(raised, step, c, nats, window)), _spacing(step, c, 0.0, nats, window)
     x, error = even_nodes(h, window), 4.2 * math.exp(-nats)  # both sides of the strip, and the normalisation
     loss, (log_window, ends) = step.loss(x), step.window(x)
     log_weight = log_window - 0.5 * x * x + (math.log(h) - 0.5 * math.log(2 * math.pi))
@@ -272,7 +280,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         moment = log_moment, rounding * (1 + 1e-9)
         quadrature = error + 2 * edge
         return TiltedPart(
-            count, loss, weight, noise, *moment, quadrature, math.inf, shifted, alone=True, raised=high, blur=blur
+            count, loss, weight, noise, *moment, quadrature, math.inf, shifted, alone=True, make_raised=high, blur=blur
         )
     null, alternative = (math.exp(log) for log in step.log_dropped)
     missing = c * (null - alternative) - null
@@ -288,7 +296,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         error + 2 * edge,
         _variation(step, c, posterior, weight, h),
         shifted,
-        raised=high,
+        make_raised=high,
         blur=blur,
     )
     if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight):
