@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers, Direction
     from edgeworth.losses.law import Array
 
-__all__ = ["MIXTURES", "MOMENTS", "MOMENTS_FOR_TESTS", "POINTS", "FarOut", "FewFirst", "Most"]
+__all__ = ["MIXTURES", "MOMENTS", "MOMENTS_FOR_TESTS", "POINTS", "BulkFirst", "FarOut", "FewFirst", "Most"]
 
 
 class Most(NamedTuple):
@@ -41,7 +41,7 @@ MIXTURES = Most(profile=64, tests=16)
 #: so do graded points, and a lattice for the same steps takes long for each, too, and has fewer digits
 POINTS = Most(profile=256, tests=16)
 
-_MOST_FAR_OUT = 16  # readings at a time
+_MOST_FAR_OUT, _MOST_IN_BULK = 16, 16  # readings at a time
 
 
 class FewFirst(Combined):
@@ -100,4 +100,24 @@ class FarOut(Forwarding):
                 kept = Ends(ends.lower.copy(), ends.upper.copy())
                 narrow(kept, wide, ask(wide))
                 return kept
+        return ends
+
+
+class BulkFirst(Forwarding):
+    """Answers of which a few of f, at no small alpha, are asked of another engine first, and the rest if it is wide."""
+
+    def __init__(self, answers: Answers, first: Answers, wide: float, least: float) -> None:
+        super().__init__(answers)
+        self._first, self._wide, self._least = first, wide, least
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        (bulk,) = np.nonzero((alpha >= self._least) & (alpha < 1))
+        ends = Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0))
+        if bulk.size <= _MOST_IN_BULK:
+            with suppress(*GIVES_UP):
+                narrow(ends, bulk, self._first.tradeoff(direction, alpha[bulk]))
+        (wide,) = np.nonzero(is_wide(ends, self._wide))
+        if wide.size and not (is_spent() and bulk.size):
+            narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends

@@ -19,7 +19,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
-from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, POINTS, FarOut, FewFirst
+from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, POINTS, BulkFirst, FarOut, FewFirst
 from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
 from edgeworth.composition.samples import density, expected_jumps, samples
 from edgeworth.errors import Unsupported
@@ -73,6 +73,7 @@ _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
 _RARE = 0.03  # n p, below which jumps are rare
+_DEEP = 0.02  # of n p, an alpha below which tests look at jumps, of which lines have all digits
 _LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
 
@@ -107,6 +108,10 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
     def others() -> Answers:
         return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
 
+    if _has_a_wide_bulk(total):
+        points = ByProfile(spread.prepared_alone(total), aim.wide, slow=True)
+        least = _DEEP * expected_jumps(samples(total))
+        return BulkFirst(Combined(lines, others, aim.wide), points, aim.wide, least)
     if has_rare_jumps(total):
         return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines, others, aim.wide)
@@ -119,6 +124,13 @@ def has_rare_jumps(total: TotalLoss) -> bool:
     jumping = spread.samples_of(total)
     dense = density(jumping)
     return dense < _SPARSE or (dense < _DENSE and expected_jumps(jumping) < _RARE)
+
+
+def _has_a_wide_bulk(total: TotalLoss) -> bool:
+    """Whether rare samples of little noise are alone: runs without a jump have losses of many sizes, as on no line."""
+    parts = samples(total)
+    rare = density(parts) < _DENSE and expected_jumps(parts) < _RARE
+    return rare and _has_little_noise(total) and spread.applies_alone(total)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:

@@ -2,6 +2,7 @@
 
 from edgeworth.composition.spread.engine import (
     applies,
+    applies_alone,
     has_noise_alone,
     prepared,
     prepared_alone,
@@ -9,4 +10,4 @@ from edgeworth.composition.spread.engine import (
     samples_of,
 )
 
-__all__ = ["applies", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
+__all__ = ["applies", "applies_alone", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import PrivacyLoss
 
-__all__ = ["applies", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
+__all__ = ["applies", "applies_alone", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
 
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
@@ -57,7 +57,25 @@ def applies(total: TotalLoss) -> bool:
 @lru_cache(maxsize=8)
 def _fit(samples: Samples, rest: TotalLoss) -> bool:
     """Whether these samples can be put on points, beside a rest that is known."""
-    if not samples or not rest.parts or rest.support == (0.0, 0.0):
+    known = bool(rest.parts) and rest.support != (0.0, 0.0)
+    return known and _have_points(samples) and _known_rest(rest) is not None
+
+
+def applies_alone(total: TotalLoss) -> bool:
+    """Whether all steps are a few samples of Gaussian noise that can be put on points.
+
+    >>> import edgeworth as ew
+    >>> sample = ew.PoissonSampled(ew.Gaussian(2.0), rate=1e-5)
+    >>> applies_alone(TotalLoss.of(sample**10 * ew.Laplace(3.0))), applies_alone(TotalLoss.of(sample**10))
+    (False, True)
+    """
+    samples, rest = _parted(total, (GaussianLoss,))
+    return total.is_exact and not rest.parts and _have_points(samples)
+
+
+def _have_points(samples: Samples) -> bool:
+    """Whether these samples can be put on points."""
+    if not samples:
         return False
     sparse = _are_centred(samples) and density(samples) < _DENSE
     most = _MOST_CENTRED if sparse else _MOST_SAMPLES
@@ -67,7 +85,7 @@ def _fit(samples: Samples, rest: TotalLoss) -> bool:
         for loss, _ in samples
         for low, high in [_rates(loss)]
     )
-    return few and usual and _have_points_in_common(samples) and _known_rest(rest) is not None
+    return few and usual and _have_points_in_common(samples)
 
 
 @lru_cache(maxsize=8)
