@@ -72,3 +72,8 @@ def test_nodes_of_log_moments_are_counted_as_work():
     moments.log(np.full(10, 3.0))
     assert spent() - before == pytest.approx(11 * first)
     assert first > 0
+
+
+def test_a_line_that_knows_nothing_about_a_root_is_no_error():
+    found = ew.account(sgd(0.357, 4.67e-6, 60)).tradeoff(0.007574803574770241)
+    assert 0 < found.upper - found.lower <= 1e-6 * found.upper

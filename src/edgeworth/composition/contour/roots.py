@@ -72,10 +72,11 @@ class Roots:
     def _interpolated(self, z: Array, log_target: Array) -> tuple[Array, Array]:
         """By the polynomial; where it may have spoilt more digits than are open, a step corrects."""
         x, width, noise = self._inverse(z)
-        spoilt = width < noise
-        if spoilt.any():
+        (spoilt,) = np.nonzero(width < noise)
+        if spoilt.size:
             value, slope = self._rung.value_and_slope(self._kind, x[spoilt])
-            x[spoilt] += (log_target[spoilt] - np.log(value)) / slope
+            sure = value > 0  # a line whose errors are as large as its value may say anything
+            x[spoilt[sure]] += (log_target[spoilt[sure]] - np.log(value[sure])) / slope[sure]
         return x, width
 
 
