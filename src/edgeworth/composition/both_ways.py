@@ -189,6 +189,9 @@ def one_by_one(arguments: Array, ask: Callable[[float], tuple[float, float]], an
     Once the reading has taken what it may, the others are left at what holds anyway: a monotone function is enclosed
     by its values on either side.
     """
+    if arguments.size == 1:
+        low, high = ask(arguments.item())
+        return Ends(np.array([low]), np.array([high]))
     lower, upper = (np.full(arguments.size, end) for end in anyway)
     order = np.argsort(arguments, kind="stable")[_outermost_first(arguments.size)].tolist()
     for k in order[:1]:

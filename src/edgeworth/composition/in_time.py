@@ -6,7 +6,6 @@ They take milliseconds for a reading of any kind, and some of many values enclos
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,23 +34,22 @@ class InTime(Forwarding):
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        anyway = Ends(np.zeros(epsilon.size), np.ones(epsilon.size))
-        return self._ask(epsilon, anyway, lambda answers, some: answers.delta(direction, some))
+        return self._ask(epsilon, 1.0, lambda answers, some: answers.delta(direction, some))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        anyway = Ends(np.zeros(delta.size), np.full(delta.size, math.inf))
-        return self._ask(delta, anyway, lambda answers, some: answers.epsilon(direction, some))
+        return self._ask(delta, math.inf, lambda answers, some: answers.epsilon(direction, some))
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        anyway = Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0))
-        return self._ask(alpha, anyway, lambda answers, some: answers.tradeoff(direction, some))
+        return self._ask(alpha, 1.0, lambda answers, some: answers.tradeoff(direction, some))
 
-    def _ask(self, argument: Array, anyway: Ends, ask: Callable[[Answers, Array], Ends]) -> Ends:
-        ends = anyway
-        with suppress(WorkSpent), breaking_off():
-            ends = ask(self._answers, argument)
+    def _ask(self, argument: Array, most: float, ask: Callable[[Answers, Array], Ends]) -> Ends:
+        try:
+            with breaking_off():
+                ends = ask(self._answers, argument)
+        except WorkSpent:
+            ends = Ends(np.zeros(argument.size), np.full(argument.size, most))
         if not is_spent():
             return ends
         (wide,) = np.nonzero(is_wide(ends, _WIDE))

@@ -91,8 +91,7 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
             _end.reset(self._token)
 
 
-@contextmanager
-def breaking_off() -> Iterator[None]:
+class breaking_off:  # noqa: N801 - idem
     """What goes on for long after the reading has taken what it may raises `WorkSpent`, which is for the caller.
 
     >>> with one_reading(1), breaking_off():
@@ -102,12 +101,20 @@ def breaking_off() -> Iterator[None]:
     ...         print("broken off")
     broken off
     """
-    end = _end.get()
-    if end is None or math.isinf(end) or math.isfinite(_last.get()):
-        yield
-        return
-    with _set(_last, end + _ALLOWANCE * MOST_WORK):
-        yield
+
+    __slots__ = ("_token",)
+
+    def __init__(self) -> None:
+        self._token: Token[float] | None = None
+
+    def __enter__(self) -> None:
+        end = _end.get()
+        if end is not None and math.isfinite(end) and math.isinf(_last.get()):
+            self._token = _last.set(end + _ALLOWANCE * MOST_WORK)
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _last.reset(self._token)
 
 
 @contextmanager
