@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import edgeworth as ew
-from edgeworth.composition.work import done
+from edgeworth.composition.work import spent
 
 
 def training():
@@ -82,9 +82,9 @@ def test_a_tolerance_buys_digits_and_saves_work():
     few = ew.PoissonSampled(ew.Laplace(1.0), rate=0.05) ** 20
     brackets, work = [], []
     for tolerance in (1e-2, 1e-6, 1e-8):
-        before = done()
+        before = spent()
         brackets.append(ew.account(few, tolerance=tolerance).epsilon(delta=1e-5))
-        work.append(done() - before)
+        work.append(spent() - before)
         assert brackets[-1].upper - brackets[-1].lower <= tolerance * brackets[-1].upper
     assert max(found.lower for found in brackets) <= min(found.upper for found in brackets)
     assert work[0] < 0.5 * work[1]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.work import WorkSpent, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
     from edgeworth.losses.law import Array
 
-__all__ = ["BothWays", "PerhapsSymmetric"]
+__all__ = ["BothWays", "PerhapsSymmetric", "one_by_one"]
 
 _ROUNDING = 1e-15
 _NARROW = 1e-6  # a relative width that needs no chord
@@ -70,8 +72,7 @@ class BothWays(ABC):
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         roots = self._larger_root if direction == "both" else partial(self.root, direction)
-        ends = [roots(target) for target in delta.tolist()]
-        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+        return one_by_one(delta, roots, (0.0, math.inf))
 
     def _larger_root(self, delta: float) -> tuple[float, float]:
         """The larger eps of both directions; the other one is not asked for where it is surely smaller."""
@@ -86,16 +87,29 @@ class BothWays(ABC):
         if direction == "both":
             return self._symmetrised(alpha)
         most = np.nextafter(1 - alpha, 2.0)  # 1 - alpha itself may have been rounded down
-        ends = [(1 - a, 1 - a) if a in (0.0, 1.0) else self._miss(direction, a)[1:] for a in alpha.tolist()]
-        lower, upper = (np.array([end[side] for end in ends]) for side in (0, 1))
+
+        def miss(a: float) -> tuple[float, float]:
+            return (1 - a, 1 - a) if a in (0.0, 1.0) else self._miss(direction, a)[1:]
+
+        lower, upper = one_by_one(alpha, miss, (0.0, 1.0))
         return Ends(np.clip(lower, 0.0, 1 - alpha), np.clip(upper, 0.0, most))
 
     def _symmetrised(self, alpha: Array) -> Ends:
         """min{f, f^-1}**: below by supporting lines, above by both curves and by chords between them."""
-        one, other = (self.tradeoff(way, alpha) for way in _DIRECTIONS)
-        upper = np.minimum(one.upper, other.upper)
-        ends = [(1 - a, top) if a in (0.0, 1.0) else self._hull(a, top) for a, top in zip(alpha, upper, strict=True)]
-        lower, upper = (np.array([end[side] for end in ends]) for side in (0, 1))
+
+        def hull(a: float) -> tuple[float, float]:
+            """After both tests at this alpha, which it asks for again."""
+            one, other = (self.tradeoff(way, np.array([a])) for way in _DIRECTIONS)
+            top = min(float(one.upper[0]), float(other.upper[0]))
+            if a in (0.0, 1.0):
+                return 1 - a, top
+            try:
+                return self._hull(a, top)
+            except WorkSpent:
+                return 0.0, top
+
+        lower, upper = one_by_one(alpha, hull, (0.0, 1.0))
+        upper = np.minimum(upper, np.nextafter(1 - alpha, 2.0))
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
 
     def _hull(self, alpha: float, upper: float) -> tuple[float, float]:
@@ -167,6 +181,41 @@ class PerhapsSymmetric(BothWays):
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         return super().tradeoff(self._meant(direction), alpha)
+
+
+def one_by_one(arguments: Array, ask: Callable[[float], tuple[float, float]], anyway: tuple[float, float]) -> Ends:
+    """The ends at every argument: of the least and of the largest first, and then of those between.
+
+    Once the reading has taken what it may, the others are left at what holds anyway: a monotone function is enclosed
+    by its values on either side.
+    """
+    if arguments.size == 1:
+        low, high = ask(arguments.item())
+        return Ends(np.array([low]), np.array([high]))
+    lower, upper = (np.full(arguments.size, end) for end in anyway)
+    order = np.argsort(arguments, kind="stable")[_outermost_first(arguments.size)].tolist()
+    for k in order[:1]:
+        lower[k], upper[k] = ask(float(arguments[k]))
+    with suppress(WorkSpent):
+        for k in order[1:]:
+            if is_spent():
+                break
+            lower[k], upper[k] = ask(float(arguments[k]))
+    return Ends(lower, upper)
+
+
+def _outermost_first(size: int) -> list[int]:
+    """Both ends of a row, and then the middles of what is between, over and over.
+
+    >>> _outermost_first(6)
+    [0, 5, 2, 1, 3, 4]
+    """
+    order, gaps = list(range(size))[:: max(size - 1, 1)], [(0, size - 1)]
+    for low, high in gaps:
+        if high - low > 1:
+            order.append(middle := (low + high) // 2)
+            gaps += [(low, middle), (middle, high)]
+    return order
 
 
 def _golden(g: Callable[[float], float], low: float, high: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, OPPOSITE, Direction, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.work import done, is_spent
+from edgeworth.composition.work import MOST_WORK, WorkSpent, is_spent, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,6 @@ _ENOUGH, _ENOUGH_SLOW = 1e-3, 0.1  # of the width that is asked for: as narrow a
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
 _HOPELESS = 100.0  # times the width that is asked for: of values from which too little follows
 _MOST_QUICK, _MOST_SLOW = 2_000, 16  # readings at a time
-_MOST_WORK = 6e7  # of a slow engine for one reading, its own tests included: some five seconds
 _FARTHEST = 599.0  # of the logarithm of a slope: nothing underflows
 _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
@@ -66,13 +65,14 @@ class ByProfile(Forwarding):
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
         if not self._tests_last:
-            before = done()
+            before = spent()
             ends = self._answers.tradeoff(direction, alpha)
-            return self._narrowed(direction, alpha, ends, _MOST_WORK - (done() - before) / max(alpha.size, 1))
-        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), _MOST_WORK)
+            return self._narrowed(direction, alpha, ends, MOST_WORK - (spent() - before) / max(alpha.size, 1))
+        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), MOST_WORK)
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if wide.size:
-            narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
+            with suppress(WorkSpent):
+                narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends
 
     def _narrowed(self, direction: Direction, alpha: Array, ends: Ends, work: float) -> Ends:
@@ -90,9 +90,9 @@ class ByProfile(Forwarding):
 
     def _search(self, direction: Direction, open_: list[_Search], work: float) -> None:
         """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
-        before = done()
-        with suppress(*GIVES_UP):  # extremes leave nothing
-            while open_ and (not self._slow or done() - before < work) and not is_spent():
+        before = spent()
+        with suppress(*GIVES_UP, WorkSpent):  # extremes leave nothing
+            while open_ and (not self._slow or spent() - before < work) and not is_spent():
                 sizes = [one.asked.size for one in open_]
                 alpha = np.repeat([one.alpha for one in open_], sizes)
                 found = self._gains(direction, alpha, np.concatenate([one.asked for one in open_]))

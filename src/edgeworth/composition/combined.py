@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, all_narrow, is_wide, narrow
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class Combined:
             return ends
         try:
             other = ask(self._second, argument[wide])
-        except GIVES_UP:
+        except (*GIVES_UP, WorkSpent):
             return ends
         kept = Ends(ends.lower.copy(), ends.upper.copy())
         narrow(kept, wide, other)

@@ -12,7 +12,7 @@ import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.combined import Combined
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ class FarOut(Forwarding):
     def _narrowed(self, ends: Ends, epsilon: Array, ask: Callable[[NDArray[np.intp]], Ends]) -> Ends:
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (epsilon > self._far))
         if 0 < wide.size <= _MOST_FAR_OUT and not is_spent():
-            with suppress(*GIVES_UP):
+            with suppress(*GIVES_UP, WorkSpent):
                 kept = Ends(ends.lower.copy(), ends.upper.copy())
                 narrow(kept, wide, ask(wide))
                 return kept

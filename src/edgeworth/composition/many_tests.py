@@ -16,7 +16,7 @@ import numpy as np
 from edgeworth.composition.answered import GIVES_UP, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.by_profile import gains, profile_at
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers, Direction
@@ -52,7 +52,8 @@ class ManyTests(Forwarding):
         narrow(ends, inner, _Table(self._answers, direction, alpha[inner]).searched(self._wide))
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if 0 < wide.size <= _FEW and not is_spent():
-            narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
+            with suppress(WorkSpent):
+                narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends
 
 
@@ -68,7 +69,7 @@ class _Table:
         lower, upper = np.zeros(self._alpha.size), np.nextafter(1 - self._alpha, 2.0)
         asked = self._first()
         for _ in range(_MOST_ROUNDS):
-            with suppress(*GIVES_UP):  # extremes leave nothing
+            with suppress(*GIVES_UP, WorkSpent):  # extremes leave nothing
                 self._ask(asked)
             if self._t.size < 4:
                 break

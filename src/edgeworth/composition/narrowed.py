@@ -9,6 +9,7 @@ from edgeworth.composition import contour, in_turn, lattice, mixture, moments, n
 from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
+from edgeworth.composition.in_time import InTime
 from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
@@ -53,6 +54,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | recursion | the laws are formulas                     | recursion, moments                                    |
 
     More digits than a lattice has room for may cost it some: what misses a fine aim is narrowed by the usual one, too.
+    What takes longer than a reading may is broken off, and the moments say what they can.
     """
     row = next((row for row in _TABLE if row.method == name and row.holds(total)), None)
     if row is None:
@@ -61,6 +63,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if aim.fine < lattice.FINE:
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
+    if _has_moments(total):
+        answers = InTime(answers, moments.prepared(total))
     if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
         answers = BesideDisclosure(answers, moments.prepared(total), total)
     if _has_slow_tests(total, name):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from edgeworth.composition import moments
-from edgeworth.composition.answered import Ends
+from edgeworth.composition.answered import Ends, narrow
+from edgeworth.composition.both_ways import one_by_one
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.searched import SearchedAnswers
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import going_on, is_spent
 from edgeworth.errors import EdgeworthError, Unsupported
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _WIDE = 1e-6  # relative: up to here f is searched for in quicker answers
 _UNIT = 2.0**-53
 _MOST_SECANTS = 40
 _CLOSE = 1e-9  # relative to the target: a delta that needs no other secant
+_MOST_LEFT = 32  # values of a call that has spent its work, for which the moments are asked
 _ULPS = 64 * _UNIT  # of the largest loss, which is a sum of some
 
 
@@ -53,14 +56,12 @@ class ProfileAlone(SearchedAnswers):
     def profile(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of delta in one direction."""
         side: Way = "forward" if direction == "forward" else "backward"
-        ends = [self._one(side, x) for x in epsilon[:1].tolist()]
-        ends += [self._spent(side, x) if is_spent() else self._one(side, x) for x in epsilon[1:].tolist()]
-        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
-
-    def _spent(self, side: Way, epsilon: float) -> tuple[float, float]:
-        """What the moments say, of the many in a call that has taken what it may."""
-        lower, upper = self._moments.delta(side, np.array([epsilon]))
-        return float(lower[0]), float(upper[0])
+        ends = one_by_one(epsilon, partial(self._one, side), (0.0, 1.0))
+        if epsilon.size > 1 and is_spent():
+            left = np.flatnonzero((ends.lower == 0) & (ends.upper == 1))[:_MOST_LEFT]
+            with going_on():
+                narrow(ends, left, self._moments.delta(side, epsilon[left]))
+        return ends
 
     def _one(self, side: Way, epsilon: float) -> tuple[float, float]:
         if epsilon == math.inf or epsilon > self._largest[side] * (1 + _ULPS):

@@ -15,7 +15,7 @@ import numpy as np
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -108,6 +108,12 @@ class SearchedAnswers(PerhapsSymmetric):
         known = self._places.root(direction, delta)
         if known[0] == known[1] or not 0 < delta < 1 or math.isinf(known[1]):
             return known
+        try:
+            return self._searched_root(direction, delta, known)
+        except WorkSpent:
+            return known
+
+    def _searched_root(self, direction: Direction, delta: float, known: tuple[float, float]) -> tuple[float, float]:
         if known[0] == 0:
             at_zero = self.profile(direction, np.zeros(1))
             if at_zero.upper[0] <= delta:
@@ -226,7 +232,10 @@ class SearchedAnswers(PerhapsSymmetric):
         best, least, most, enclosed, idle = 0.5 * (low + high), 0.0, 1 - alpha, False, 0
         for _ in range(_ROUNDS):
             t = np.linspace(low, high, _GRID)
-            ends = self._supporting(direction, way, alpha, t)
+            try:
+                ends = self._supporting(direction, way, alpha, t)
+            except WorkSpent:
+                break
             at, upper = int(np.argmax(ends.lower)), greatest(t, ends)[0]
             gap = most - least
             if ends.upper[at] - ends.lower[at] > known[1] - known[0]:

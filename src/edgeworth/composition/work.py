@@ -1,7 +1,8 @@
 """Work is counted, not timed: a question is given up at the same point on every machine, and its answer is the same.
 
 One unit is a point of a law that is convolved, some 80 ns. A reading may take so much of it: once that is spent, no
-further engine is turned to, searches end, and the best ends so far are the answer.
+further engine is turned to, searches end, and the best ends so far are the answer. What goes on for long after that is
+broken off in the middle, wherever others know ends of the same reading.
 """
 
 from __future__ import annotations
@@ -9,52 +10,56 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextvars import Token
 
-__all__ = ["MOST_WORK", "charge", "done", "is_spent", "one_reading", "spend", "spent", "to_the_end"]
+__all__ = [
+    "MOST_WORK",
+    "WorkSpent",
+    "breaking_off",
+    "going_on",
+    "is_spent",
+    "one_reading",
+    "spend",
+    "spent",
+    "to_the_end",
+]
 
-MOST_WORK = 1e8  # for one reading, after which nothing more is begun: some eight seconds
+MOST_WORK = 7e7  # for one reading, after which nothing more is begun: some six seconds
+_ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
 
-_done: ContextVar[float] = ContextVar("edgeworth_work_done", default=0.0)
 _spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)
 _end: ContextVar[float | None] = ContextVar("edgeworth_end_of_reading", default=None)
+_last: ContextVar[float] = ContextVar("edgeworth_last_of_reading", default=math.inf)
 
 
-def charge(units: float) -> None:
-    """Count some work of a lattice, or of what is as slow: searches have limits of their own for it.
+class WorkSpent(Exception):
+    """What is being done for a reading is broken off.
 
-    >>> before = done(), spent()
-    >>> charge(1000)
-    >>> done() - before[0], spent() - before[1]
-    (1000.0, 1000.0)
+    An engine that gives up is no match for this: it fails for another reason, and may remember that it did.
     """
-    _done.set(_done.get() + units)
-    spend(units)
-
-
-def done() -> float:
-    """All that was charged so far: differences of it are what something took."""
-    return _done.get()
 
 
 def spend(units: float) -> None:
-    """Count some work of an engine that is quick as a rule: it counts for the reading alone.
+    """Count some work.
 
-    >>> before = done(), spent()
+    >>> before = spent()
     >>> spend(1000)
-    >>> done() - before[0], spent() - before[1]
-    (0.0, 1000.0)
+    >>> spent() - before
+    1000.0
     """
-    _spent.set(_spent.get() + units)
+    total = _spent.get() + units
+    _spent.set(total)
+    if total > _last.get():
+        raise WorkSpent
 
 
 def spent() -> float:
-    """All that was counted so far, by either."""
+    """All that was counted so far: differences of it are what something took."""
     return _spent.get()
 
 
@@ -86,6 +91,43 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
             _end.reset(self._token)
 
 
+class breaking_off:  # noqa: N801 - idem
+    """What goes on for long after the reading has taken what it may raises `WorkSpent`, which is for the caller.
+
+    >>> with one_reading(1), breaking_off():
+    ...     try:
+    ...         spend(2 * MOST_WORK)
+    ...     except WorkSpent:
+    ...         print("broken off")
+    broken off
+    """
+
+    __slots__ = ("_token",)
+
+    def __init__(self) -> None:
+        self._token: Token[float] | None = None
+
+    def __enter__(self) -> None:
+        end = _end.get()
+        if end is not None and math.isfinite(end) and math.isinf(_last.get()):
+            self._token = _last.set(end + _ALLOWANCE * MOST_WORK)
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _last.reset(self._token)
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """What is quick goes on after all else has been broken off.
+
+    >>> with one_reading(1), breaking_off(), going_on():
+    ...     spend(2 * MOST_WORK)
+    """
+    with _set(_last, math.inf):
+        yield
+
+
 @contextmanager
 def to_the_end() -> Iterator[None]:
     """What a search reads of another engine is read to the end: a blurred value would cost it more than it saves.
@@ -97,11 +139,17 @@ def to_the_end() -> Iterator[None]:
     ...     inside, is_spent()
     (False, True)
     """
-    token = _end.set(math.inf)
+    with _set(_end, math.inf):
+        yield
+
+
+@contextmanager
+def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _end.reset(token)
+        variable.reset(token)
 
 
 def is_spent() -> bool:

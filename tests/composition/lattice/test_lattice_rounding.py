@@ -11,7 +11,7 @@ import edgeworth as ew
 from edgeworth.composition import closed_form
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import _remove_reflex, lowered, raised
-from edgeworth.composition.work import done
+from edgeworth.composition.work import spent
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
 
@@ -127,8 +127,8 @@ def test_a_law_that_rounding_outweighs_is_refused():
 def test_points_are_left_out_up_to_a_number_and_counted_as_work():
     bumps = np.tile([1.0, -0.5], 500)[:-1]
     assert _remove_reflex(bumps.copy(), np.abs(bumps), 1e-3, 0.0, 499) == (None, 499)
-    before = done()
+    before = spent()
     with pytest.raises(ComputationFailed) as error:
         _remove_reflex(bumps, np.abs(bumps), 1e-3, 0.0, 498)
     assert str(error.value) == "no polygon below this law was found; the lattice needs a smaller step"
-    assert done() - before == 40 * 498
+    assert spent() - before == 40 * 498

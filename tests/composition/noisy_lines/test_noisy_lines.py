@@ -15,7 +15,7 @@ from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.composition.noisy_lines import engine, line, step_waves
 from edgeworth.composition.noisy_lines.engine import NoisyLines
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
-from edgeworth.composition.work import done
+from edgeworth.composition.work import spent
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import TotalLoss, privacy_loss
 
@@ -156,7 +156,7 @@ KINDS = {
 
 @pytest.mark.parametrize("steps", KINDS.values(), ids=KINDS.keys())
 def test_many_different_steps_have_six_digits(steps):
-    before = done()
+    before = spent()
     account = ew.account(ew.Composed(steps))
     for reading in (
         *(account.epsilon(delta=delta) for delta in (1e-3, 1e-10)),
@@ -165,7 +165,7 @@ def test_many_different_steps_have_six_digits(steps):
     ):
         assert reading.upper - reading.lower < 1e-6 * reading.upper
     assert "line integrals come first" in account.certificate.notes[-1]
-    assert done() - before < 3e7
+    assert spent() - before < 3e7
 
 
 def test_rough_and_fine_lines_hold_the_same_readings():

@@ -21,7 +21,7 @@ from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
 from edgeworth.composition.contour.one_far import log_one_far
 from edgeworth.composition.samples import density, gaussian_samples
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 from edgeworth.losses import GaussianLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Answers:
         """Those of the ends that are wide, by the answers from these levels, if they can be had."""
         (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
-            with suppress(*GIVES_UP):
+            with suppress(*GIVES_UP, WorkSpent):
                 narrow(ends, rest, self._ask_levels(levels[rest], _of(ask, rest)))
 
     def _ask_levels(self, wanted: NDArray[np.int_], ask: Ask) -> Ends:
@@ -188,7 +188,8 @@ class Answers:
         (rest,) = np.nonzero(_is_open(ends, wide))
         if rest.size:
             first = depth if self._is_nearly_dense else found
-            narrow(ends, rest, self._settled(self._ask, first[rest], _of(ask, rest), wide)[0])
+            with suppress(WorkSpent):
+                narrow(ends, rest, self._settled(self._ask, first[rest], _of(ask, rest), wide)[0])
         return self._with_whole_lines(ends, ask, wide)
 
     def _settled(
@@ -205,7 +206,10 @@ class Answers:
             if not other.size:
                 break
             depth = np.where(np.isin(np.arange(depth.size), other), found, depth)
-            narrow(ends, other, way(depth[other], _of(ask, other), wide))
+            try:
+                narrow(ends, other, way(depth[other], _of(ask, other), wide))
+            except WorkSpent:
+                break
         return ends, depth
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:

@@ -40,7 +40,7 @@ _BEYOND = 0.1 * 2.0 ** np.arange(8)  # how far beyond a rung Chernoff's bound of
 _NEARER = 2.0 ** -np.arange(1.0, 11.0)  # of the distance of the first rung from its pole
 _MOST_CHOICES = 8
 _MOST_EXPONENTS = np.array([[LARGEST], [0.0], [700.0]])
-_CLIMB, _RUNG = 5e4, 1e4  # units of work for a ladder, and for a rung besides its parts
+_CLIMB, _RUNG = 2.5e4, 1e4  # units of work for a ladder, and for a rung besides its parts
 _SERVED = 1.2  # standard deviations from its centre, about, that a rung serves
 _FARTHER = 2.0  # times the period that outward aliases want: where inward ones want more, they are looked at closely
 

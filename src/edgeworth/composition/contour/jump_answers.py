@@ -18,7 +18,7 @@ from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sort
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
 from edgeworth.composition.samples import density, samples
-from edgeworth.composition.work import is_spent
+from edgeworth.composition.work import WorkSpent, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,6 +237,6 @@ class Jumping:
                 (mine,) = np.nonzero(is_wide(found, wide) & (level == one))
                 if not mine.size or is_spent():
                     break
-                with suppress(*GIVES_UP):
+                with suppress(*GIVES_UP, WorkSpent):
                     narrow(found, mine, ask(self._at(one, most), mine))
         return found

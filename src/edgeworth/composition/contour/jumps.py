@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,10 +30,16 @@ from edgeworth.composition.contour.sampled_gaussian import (
     log_dropped,
     log_overlap,
 )
+from edgeworth.composition.work import spend
 from edgeworth.errors import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
 
 __all__ = ["DROPPED_NATS", "Jumps", "Shell", "applies", "likely_jumps", "sorted_runs"]
 
@@ -58,6 +64,7 @@ _SHALLOW = 10.0  # nats
 DROPPED_NATS = 25.0  # what is dropped is this far below the reading
 _RARE = 5.0  # nats below the budget at which the runs with given jumps are dropped
 _RARER = 1.0  # more that the softness of the last edge may cost
+_AT_ONCE, _CHOICE = 20_000, 25.0  # choices of jumps, and units of work for one
 _ROUNDED = 1 + 1e-10  # log_ndtr and the exponential of numbers up to 750
 
 
@@ -170,18 +177,35 @@ def _assembled(
     dropped = [math.exp((most + 1) * mean - math.lgamma(most + 2)) for mean in mean_jumps]
     terms = [_term(whole, bulk, Counter())]
     for jumps in range(1, most + 1):
-        for chosen in map(Counter, combinations_with_replacement(shells, jumps)):
-            rarity = math.fsum(math.lgamma(count + 1) for count in chosen.values())
-            log_mass = [sum(k * shell.log_masses[side] for shell, k in chosen.items()) - rarity for side in (0, 1)]
-            if log_mass[1] < log_budget - _RARE:
-                dropped = [mass + math.exp(log) for mass, log in zip(dropped, log_mass, strict=True)]
-            elif all(n >= _jumps_of(number, chosen) for number, (_, n) in enumerate(bulk)):
-                terms.append(_term(whole, bulk, chosen))
+        for chosen, log_mass in _choices(shells, jumps):
+            rare = log_mass[1] < log_budget - _RARE
+            dropped = [mass + float(np.sum(np.exp(log[rare]))) for mass, log in zip(dropped, log_mass, strict=True)]
+            for numbers in chosen[~rare].tolist():
+                counted = Counter(shells[number] for number in numbers)
+                if all(n >= _jumps_of(number, counted) for number, (_, n) in enumerate(bulk)):
+                    terms.append(_term(whole, bulk, counted))
         if len(terms) > _MOST_TERMS:
             raise Unsupported("too many kinds of jumps matter for this composition")
     null, alternative = (mass * _ROUNDED for mass in dropped)
     jumping = math.exp(mean_jumps[0]) * _ROUNDED, math.exp(mean_jumps[1]) * _ROUNDED
     return Jumps(tuple(terms), (null, alternative), jumping)
+
+
+def _choices(shells: list[Shell], jumps: int) -> Iterator[tuple[NDArray[np.intp], Array]]:
+    """All choices of so many jumps, some at a time: the shells of each, and logs of at least its masses.
+
+    Equal ones stand side by side: the product of how often each has come by then is that of the k_j!.
+    """
+    log_masses = np.array([shell.log_masses for shell in shells]).T
+    choices = combinations_with_replacement(range(len(shells)), jumps)
+    while some := list(islice(choices, _AT_ONCE)):
+        spend(_CHOICE * len(some))
+        chosen = np.array(some, dtype=np.intp)
+        again, rarity = np.ones(len(some)), np.zeros(len(some))
+        for place in range(1, jumps):
+            again = np.where(chosen[:, place] == chosen[:, place - 1], again + 1, 1.0)
+            rarity += np.log(again)
+        yield chosen, np.sum(log_masses[:, chosen], axis=2) - rarity
 
 
 def _term(whole: Steps, bulk: Counted, chosen: Counter[Shell]) -> Steps:

@@ -32,7 +32,7 @@ _MOST_SETS = 3  # of nodes that are kept
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
-_TERM = 0.4  # units of work for a node at a tilt
+_EXPONENTIAL, _MOMENTS, _WAVES = 0.15, 0.35, 1.2  # units of work for a node: its weight, moments of it, and its waves
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
 
 
@@ -76,7 +76,7 @@ class LogMoments:
         nodes = self._reaching(tilt)
         log = 0.5 * self._gaussian * tilt * (tilt - 1) + self._log_ways
         if nodes.size.size == 1:
-            spend(_TERM * tilt.size * nodes.loss.size)
+            spend(_EXPONENTIAL * tilt.size * nodes.loss.size)
             top, weight = _weights(tilt, nodes)
             return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
@@ -89,6 +89,7 @@ class LogMoments:
         nodes = self._reaching(np.array([c]))
         mean, variance, third = self._gaussian * (c - 0.5), self._gaussian, 0.0  # Gaussian steps are at no distance
         if nodes.size.size:
+            spend(_MOMENTS * nodes.loss.size)
             sums = self._count @ _central_moments(c, nodes)
             mean, variance, third = mean + float(sums[0]), variance + float(sums[1]), float(sums[2])
         constant = _EQUAL_STEPS if nodes.size.size == 1 and not self._gaussian else _OTHER_STEPS
@@ -122,6 +123,7 @@ class LogMoments:
         normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
         if not nodes.size.size or not nodes.open.all():
             return normal
+        spend(_WAVES * nodes.loss.size)
         weight = _relative(c * nodes.loss + nodes.log_weight, nodes)
         whole = np.add.reduceat(weight, nodes.start).tolist()
         wave = np.exp((1j * normal) * nodes.loss)
@@ -147,7 +149,7 @@ class LogMoments:
         return _Nodes(loss, log_weight, np.cumsum(size) - size, size, open_)
 
     def _rows(self, tilt: Array, nodes: _Nodes) -> Array:
-        spend(_TERM * tilt.size * nodes.loss.size)
+        spend(_MOMENTS * tilt.size * nodes.loss.size)
         if nodes.size.size == 1 and self._gaussian == self._log_ways == 0:
             return np.asarray(self._count[0] * _one_part(tilt, nodes))
         v, rows = self._gaussian, np.empty((tilt.size, 3))

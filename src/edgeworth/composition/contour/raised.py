@@ -15,6 +15,7 @@ from scipy.special import log_ndtr, wofz
 
 from edgeworth.composition.contour.sampled_gaussian import even_nodes
 from edgeworth.composition.contour.strip import is_steep, strip_growth, turned_by
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,7 @@ _HEIGHTS = 0.8 ** np.arange(25)  # candidates for y, in units of the highest: th
 _HIGHEST, _WIDEST = 1.2, 0.95
 _MOST_GROWTH = 1.0  # nats by which the sizes of the weights may add up to more than 1
 _FADDEEVA = 2e-13  # relative error of the complex error function
+_EDGE = 4.0  # units of work for a node at an edge
 _LARGE = 40.0  # of a log-odds: beyond, L is almost linear
 _SOME = 2.0 ** (0.5 * np.arange(-39, 1))  # frequencies, relative to the highest
 
@@ -124,6 +126,7 @@ def _loss(step: SampledGaussian, x: Array, height: float) -> tuple[Complex, Arra
 
 def _log_window(step: SampledGaussian, x: Array, height: float) -> tuple[Complex, Array]:
     """Log chi(x + iy), the sum over all edges, and its error relative to the bound on |chi|."""
+    spend(_EDGE * x.size * len(step.edges))
     logs, noise = zip(*(_log_edge(edge, sign, x, height) for edge, sign in step.edges), strict=True)
     return np.sum(logs, axis=0), np.sum(noise, axis=0)
 

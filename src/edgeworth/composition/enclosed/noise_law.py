@@ -17,7 +17,7 @@ from edgeworth.composition.by_squares import power
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.rounding import PointLaw, lowered, raised
 from edgeworth.composition.one_thread import convolution
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import PairedValues
 
@@ -54,7 +54,7 @@ class _Points(NamedTuple):
         off = self.off * wholes[1] + other.off * wholes[0] + few * self.off * other.off
         error = self.error + other.error + (few + 4) * _UNIT
         if self.mass.size * other.mass.size <= _MOST_DIRECTLY:
-            charge(self.mass.size * other.mass.size / _SUMS_AT_ONCE)
+            spend(self.mass.size * other.mass.size / _SUMS_AT_ONCE)
             return _Points(convolution(self.mass, other.mass), error, 1.01 * off)
         mass, rounding = _by_transforms(self.mass, other.mass)
         return _Points(mass, error, 1.01 * (off + rounding))
@@ -66,7 +66,7 @@ def _by_transforms(one: Array, other: Array) -> tuple[Array, float]:
     circle = fft.next_fast_len(size, real=True)
     made = fft.irfft(fft.rfft(one, circle) * fft.rfft(other, circle), circle)[:size]
     norms = [float(np.sum(mass)) * float(np.linalg.norm(rest)) for mass, rest in ((one, other), (other, one))]
-    charge(circle / _POINTS_AT_ONCE)
+    spend(circle / _POINTS_AT_ONCE)
     return np.maximum(made, 0.0), 2 * _TRANSFORM * _UNIT * math.log2(circle) * sum(norms)
 
 

@@ -12,6 +12,7 @@ from edgeworth.composition.both_ways import BothWays
 from edgeworth.composition.lattice.ladder import FINE, Ladder
 from edgeworth.composition.lattice.profile import LatticeProfile
 from edgeworth.composition.lattice.tradeoff import LatticeTests, polygon
+from edgeworth.composition.work import WorkSpent, is_spent
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -42,14 +43,24 @@ class LatticeAnswers(BothWays):
         return self._ladder.exact
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps; what lies on one rung is read together, with work of its own."""
+        """Ends of the profile at eps; what lies on one rung is read together, with work of its own.
+
+        Of many rungs those that are left when the work of the call is spent are not read.
+        """
         number = self._ladder.number
         rungs = np.array([(number(x), number(-x)) for x in epsilon.tolist()]).reshape(-1, 2)
-        lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
-        for pair in np.unique(rungs, axis=0):
+        lower, upper = np.zeros(epsilon.size), np.ones(epsilon.size)
+        for count, pair in enumerate(np.unique(rungs, axis=0)):
             mine = (rungs == pair).all(axis=1)
             self._ladder.refill()
-            lower[mine], upper[mine] = super().delta(direction, epsilon[mine])
+            if count and is_spent():
+                break
+            try:
+                lower[mine], upper[mine] = super().delta(direction, epsilon[mine])
+            except WorkSpent:
+                if not count:
+                    raise
+                break
         return Ends(lower, upper)
 
     def _hull(self, alpha: float, upper: float) -> tuple[float, float]:

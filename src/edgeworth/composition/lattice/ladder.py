@@ -15,7 +15,7 @@ from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.lattice.plan import Goal, common_step
 from edgeworth.composition.lattice.rung import prepare, refined
-from edgeworth.composition.work import done
+from edgeworth.composition.work import spent
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import SampledLoss
 
@@ -109,9 +109,9 @@ class Ladder:
         if rough is not None and self._left <= 0 and key not in self._paid:
             return rough
         if key not in self._rungs:
-            before = done()
+            before = spent()
             made = self._rough(kind, number) if rough is None or width is None else refined(rough, width)
-            keep(self._rungs, key, (made, done() - before))
+            keep(self._rungs, key, (made, spent() - before))
         made, cost = self._rungs[key]
         if key not in self._paid:
             self._paid.add(key)

@@ -18,7 +18,7 @@ from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
 
@@ -207,7 +207,7 @@ def _length(plan: Plan) -> float:
 
 
 def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, float]], look: Look) -> Plan:
-    charge(_SCOUTED * len(parts))
+    spend(_SCOUTED * len(parts))
     rough = [cells(loss, _scout_step(loss, ends), ends) for (loss, _), ends in zip(parts, reach, strict=True)]
 
     moments = [

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _convex_polygon(law: _Tilted, h: float, tilt: float, *, forward: bool) -> tu
     while True:
         mass, gross, a = _polygon(law, joined, free=forward and joined[0] == 0)
         side, removed = _remove_reflex(mass, gross, h, tilt, left)
-        charge(3 * law.atoms.size + 10 * sum(joined) + _REMOVAL * removed)
+        spend(3 * law.atoms.size + 10 * sum(joined) + _REMOVAL * removed)
         if side is None:
             return mass, gross, a
         joined[side] = 2 * joined[side] + 1
@@ -304,7 +304,7 @@ def _remove_reflex(mass: Array, gross: Array, h: float, tilt: float, most: int) 
         if before[i] < 0 or after[i] >= held.size:
             return (0 if before[i] < 0 else 1), removed
         if removed == most:
-            charge(_REMOVAL * removed)
+            spend(_REMOVAL * removed)
             raise ComputationFailed("no polygon below this law was found; the lattice needs a smaller step")
         left, right = int(held[before[i]]), int(held[after[i]])
         to_right = math.expm1((k - left) * h) / math.expm1((right - left) * h)

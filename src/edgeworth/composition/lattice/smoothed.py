@@ -24,7 +24,7 @@ from scipy import fft
 
 from edgeworth.composition.lattice.tilted_lattice import Kind, Window
 from edgeworth.composition.lattice.transforms import FFT_CONSTANT, REACH, UNIT, Transform
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,7 +178,7 @@ class _Aliases(NamedTuple):
 
 def smoothed(line: Line, kept: tuple[float, float]) -> SmoothTail:
     """The readings of the sum at the points between the losses of `kept`."""
-    charge(1.5 * line.size * len(line.steps))
+    spend(1.5 * line.size * len(line.steps))
     h, c, v = line.h, line.tilt, line.variance
     low = math.floor(kept[0] / h) - 2 * _STRIDE - 2
     window = Window(h, 0.0, low, min(math.ceil(kept[1] / h) + 2 * _STRIDE + 3 - low, line.size))

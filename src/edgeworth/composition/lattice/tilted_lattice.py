@@ -21,7 +21,7 @@ import numpy as np
 from scipy import fft
 
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def convolved(
     if last - first > _LONGEST:
         first, last = max(first, numbers - 2), min(last, numbers + longest + 2)
     size = fft.next_fast_len(max(last - first, 16), real=True)
-    charge(size * len(laws))
+    spend(size * len(laws))
     if math.fsum(n * math.log(max(float(np.sum(law.mass)), 1e-300)) for law, n in laws) > _MOST_NATS:
         raise ComputationFailed("rounding outweighs the law of so many steps; the lattice needs another step or tilt")
     spectrum = np.ones(size // 2 + 1, dtype=complex)

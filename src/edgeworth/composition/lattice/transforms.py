@@ -14,7 +14,7 @@ import numpy as np
 from scipy import fft
 
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def transform(law: Masses, tilt: float, h: float, size: int, lost: float = -math
         weight *= rest
         factor *= angle
         factor /= order if order % 2 else -order  # (-i)^2 = -1
-    charge(0.2 * order * size + count)
+    spend(0.2 * order * size + count)
     longest = int(np.max(np.diff(np.append(starts, count))))
     rounding = FFT_CONSTANT * math.log2(size) * math.exp(farthest) + longest + 4 * order + 8 * abs(log_scale)
     error = law.error + UNIT * (rounding + 8 * deep + 64)

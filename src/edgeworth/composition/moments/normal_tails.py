@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
+from edgeworth.composition.work import spend
+
 if TYPE_CHECKING:
     from edgeworth.composition.moments.tilted_moments import Rows
     from edgeworth.losses.law import Array
@@ -29,6 +31,7 @@ Tail: TypeAlias = Literal["null", "alternative", "profile"]
 
 _UNIT = 2.0**-53
 _NORMAL_ERROR = 2e-12  # relative, of one term of a normal mean
+_READING = 2.5e3  # units of work
 _FAR = -20.0  # erfcx overflows at -26
 _DEVIATIONS = (1.2, 1.6, 2.2, 3.5)  # within which Chebyshev's inequality is used
 
@@ -45,6 +48,7 @@ def log_ends(kind: Tail, rows: Rows, t: Array) -> LogEnds:
     rows = rows.some((rows.tilt if kind == "null" else rows.excess) >= 0)
     if not rows.tilt.size:
         return LogEnds(np.full(t.size, -math.inf), np.zeros(t.size))
+    spend(_READING * t.size)
     rate = (rows.tilt if kind == "null" else rows.excess)[:, None]
     k, mean, deviation, gap, doubt, drift = (column[:, None] for column in rows[2:])
     drift = drift + 2 * _UNIT * (np.abs(mean) + np.abs(t))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition.work import spend
 from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss
 from edgeworth.losses.moments import tilted_cumulants_of_nodes
 
@@ -34,6 +35,7 @@ _RATIO = 1.3  # of the distances of neighbouring tilts from their pole
 _MOST_RUNGS, _BLOCK = 72, 12
 _LEAST_VARIANCE = 1e-200
 _DEEPEST = -760.0  # nats: no double is so small
+_NODE = 0.5  # units of work for a node at a tilt
 _MOST_WORK = 2e6  # nodes times tilts of one more block of a ladder
 
 
@@ -162,6 +164,7 @@ def _one_step(loss: PrivacyLoss, tilt: Array, reach: tuple[float, float]) -> Arr
         made = formula.tilted(tilt, 4, reach)
     else:
         (x, log_weight), right = loss.nodes(reach).held(), tilt > 0.5
+        spend(_NODE * x.size * tilt.size)
         made = np.empty((tilt.size, 5))
         if right.any():
             made[right] = tilted_cumulants_of_nodes(-x, log_weight + x, 1 - tilt[right], 4)

@@ -19,7 +19,7 @@ from edgeworth.composition.by_squares import power
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.noisy_lines.step_waves import BLOCK, UNIT, Block, StepWaves
 from edgeworth.composition.one_thread import one_thread
-from edgeworth.composition.work import charge, spend
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ _LARGEST_EXPONENT = 600.0
 _MOST_DOUBT = 0.5  # of the logarithm of a reading
 _LEAST = 5e-324
 _WAVES = 60.0  # for which one unit of work stands
-_NODE, _WAVE = 0.8, 0.25  # units of it for a node of a step, and for a wave that is made for itself
+_NODE, _WAVE = 0.8, 0.4  # units of it for a node of a step, and for a wave that is made for itself, …
+_FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that is kept
 FEWEST_NODES, _MOST_NODES = 512, 2**23
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
@@ -121,7 +122,7 @@ class NoisyLine:
             count, best, held = end, wide, self._nodes.y.size
             if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > _MOST_KEPT:
                 break
-        charge(work / _WAVES)
+        spend(work / _WAVES)
         self.wide = wide
         self._finish()
 
@@ -190,6 +191,7 @@ class NoisyLine:
 
         Noise of variance x/T^2 widens by that times the density, and leaves e^(-x/2) of what lies beyond T.
         """
+        spend(_FIT * nodes.y.size)
         places = np.linspace(self.goal.least, self.goal.greatest, 3)
         wave = np.exp(np.multiply.outer(self._origin - places, 1j * nodes.y))
         double, lost = _double(nodes.y), 2 * self._left_out / self.period
@@ -210,6 +212,7 @@ class NoisyLine:
     def _finish(self) -> None:
         """The terms of both sums, with the noise; what their errors add, and that of the angles."""
         y, value, error = self._nodes
+        spend(_KEPT * y.size)
         v, c = self.variance, self.c
         noise = np.exp(-0.5 * v * y * (y - 1j * (2 * c - 1)))
         kernel, double = self._kernel(y), _double(y)

@@ -46,7 +46,7 @@ __all__ = [
 
 UNIT = 2.0**-53
 BLOCK = 2**14  # frequencies at a time: a quarter of a megabyte an array
-_WAVE = 0.3  # units of work for a wave
+_WAVE, _GATHERED = 0.3, 0.2  # units of work for a wave, and for a product of two that are gathered
 _NATS = 45.0  # tilted masses that weigh less than e^-45 together are left out
 _MOST_ATOMS = 20_000
 _WORTH = 8  # times as many frequencies as are asked for are affordable in one product of matrices
@@ -152,6 +152,7 @@ class StepWaves:
         coarse *= self.weight
         if _WORTH * block.k.size > coarse.shape[0] * fine.shape[1]:
             return np.asarray((coarse @ fine)[number, column])
+        spend(_GATHERED * number.size * self.place.size)
         return np.asarray(np.einsum("kp,pk->k", coarse[number], fine[:, column]))
 
     def less_one(self, block: Block) -> Complex:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.noisy_lines.step_waves import is_like_gaussian, last_moves
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
@@ -19,6 +20,7 @@ __all__ = ["Chernoff", "Rows", "TiltedSums"]
 
 _ROUNDING = 1e-12  # relative, of K and of the exponents that it is made of
 _DEEP = 40.0  # nats: how small the last atoms listed of an endless row are, for what lies beyond not to count
+_MOMENTS = 0.2  # units of work for a node
 _SHORTEST, _STEPS = 1e-3, 25  # of the steepest tilt, and how many from there to it
 _NEARBY = np.array([0.3, 0.6, 1.0, 1.5, 2.2, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0, 16.0, 20.0])  # in 1/std
 
@@ -83,6 +85,7 @@ class TiltedSums:
     def _sums(self, c: float) -> tuple[float, float, float, float]:
         if not self._reach[0] <= c <= self._reach[1]:
             self._gather((min(2 * c, self._reach[0]), max(2 * c, self._reach[1])))
+        spend(_MOMENTS * self._loss.size)
         exponent = c * self._loss + self._log_weight
         top = np.maximum.reduceat(exponent, self._starts)
         weight = np.exp(exponent - np.repeat(top, self._sizes))

@@ -23,7 +23,7 @@ from edgeworth.composition.mixture.formulas import placed
 from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.rare_atoms.merged_tails import NATS
-from edgeworth.composition.work import charge
+from edgeworth.composition.work import spend
 from edgeworth.errors import Unsupported
 from edgeworth.losses import MergedValues, SampledLoss, TotalLoss
 from edgeworth.losses.atomic import MovedAtoms
@@ -192,7 +192,7 @@ class JumpingAtoms(ProfileAlone):
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """The mixture over all values of jumps; lines are read where Chernoff's inequality leaves more than counts."""
         dropped = float(self._dropped[1 if side == "forward" else 0])
-        charge(_WORK * sum(runs.values.place.size for runs in self._runs))
+        spend(_WORK * sum(runs.values.place.size for runs in self._runs))
         terms = [_Terms(side, epsilon, runs) for runs in self._runs]
         gaps = [term.gap for term in terms]
         while True:

@@ -8,12 +8,15 @@ outcome. `docs/proofs/rare-atoms.md` proves it.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.both_ways import one_by_one
+from edgeworth.composition.work import WorkSpent
 from edgeworth.errors import Unsupported
 from edgeworth.losses import DiscreteGaussianLoss, SampledLoss, TotalLoss
 from edgeworth.losses.atomic import AtomicLoss
@@ -123,8 +126,7 @@ class MergedTails:
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of eps: its upper end at delta less what was merged is one."""
-        found = [self._epsilon(direction, target) for target in delta.tolist()]
-        return Ends(np.array([low for low, _ in found]), np.array([high for _, high in found]))
+        return one_by_one(delta, partial(self._epsilon, direction), (0.0, math.inf))
 
     def _epsilon(self, direction: Direction, delta: float) -> tuple[float, float]:
         answers, found = self._at(_level(-math.log(delta) + NATS) if 0 < delta < 1 else _LEVELS[-1])
@@ -139,14 +141,15 @@ class MergedTails:
         """Every reading with so little merged that it does not count, if possible."""
         lower, upper = np.zeros(places.size), np.ones(places.size)
         wanted = np.full(places.size, _LEVELS[0])
-        for level in _LEVELS:
-            (mine,) = np.nonzero(wanted == level)
-            if mine.size:
-                answers, found = self._at(level)
-                low, high = ask(answers, places[mine], _lost(found, direction))
-                lower[mine], upper[mine] = np.maximum(lower[mine], low), np.minimum(upper[mine], high)
-                deeper = [_level(-math.log(x) + NATS) if x > 0 else _next(level) for x in low.tolist()]
-                wanted[mine] = deeper
+        with suppress(WorkSpent):
+            for level in _LEVELS:
+                (mine,) = np.nonzero(wanted == level)
+                if mine.size:
+                    answers, found = self._at(level)
+                    low, high = ask(answers, places[mine], _lost(found, direction))
+                    lower[mine], upper[mine] = np.maximum(lower[mine], low), np.minimum(upper[mine], high)
+                    deeper = [_level(-math.log(x) + NATS) if x > 0 else _next(level) for x in low.tolist()]
+                    wanted[mine] = deeper
         return Ends(lower, upper)
 
     def bridge(self) -> tuple[float, float]:

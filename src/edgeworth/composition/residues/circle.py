@@ -16,6 +16,7 @@ import numpy as np
 
 from edgeworth.composition.residues.expansion import UNIT, Group
 from edgeworth.composition.residues.stations import Kind, Sup, guide, ladder, log_poles, stations
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +37,8 @@ _STRIDE, _FARTHEST_NATS = 2, 3.0  # which other circles may bound the aliases
 _MOST_KEPT = 3_000_000  # complex numbers in the circles that are remembered
 _UNDERFLOW = 2.0**-1072  # of a term, absolute, that leaves the range of doubles
 _LEAST = 1e-318  # what sums of underflowing terms may lose
+_WAVE, _TERM, _RUNNING = 1.5, 0.3, 1.5  # units of work: for a node of a reading, a product at it, a sum that is kept
+_CUT = 1e3  # units besides, for a reading
 _FEW_ROUNDINGS = 64.0  # of the functions, products and sums that do not grow with the arguments
 
 
@@ -113,6 +116,7 @@ class Circle:
         self.counts = float(np.max(owner.small.m)), float(np.max(owner.large.m))
         small, large = self._pruned(owner)
         self._columns(small, large, half)
+        spend(_TERM * self._paired.size + _RUNNING * self._running.size)
         self.size = (large.tau.size + small.tau.size) * (self.nodes // 2 + 2) * 2
         self.rounding = UNIT * self._roundings(small, self.counted, half) + self.expansion.weight_error
         self.polar_rounding = UNIT * self._polar_roundings(small, large) + self.expansion.weight_error
@@ -211,6 +215,7 @@ class Circle:
         """The value of the rule at every t from the terms with tau > cut, and a bound on its error."""
         before, parts = self.expansion.front(t, null=kind == "alpha")
         places = self.expansion.place_error(t)
+        spend((_CUT + (_WAVE + _TERM * self._offsets.size) * self._scale.size) * t.size)
         sums, sizes = self._sums(cut)
         place = np.concatenate([self.z, [0.5, -0.5]])
         common = np.concatenate([self.expansion.laplace_steps / 2 * self.common, [0.0, 0.0]])

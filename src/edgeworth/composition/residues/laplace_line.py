@@ -20,6 +20,7 @@ from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.searched import SearchedAnswers
+from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import LaplaceLoss
 
@@ -38,6 +39,7 @@ _ENOUGH_NATS = 20.0  # with which nothing is left of them
 _MOST_ATOMS, _MOST_STEPS = 200, 100_000
 _ALIAS_NATS, _TAIL_NATS = 36.0, 34.0  # aliases, and what is cut off, are held below e^-36 and e^-34 of the reading
 _MOST_WORK, _MOST_NODES = 1e7, 100_000  # nodes times steps of different kinds, and nodes
+_FACTOR, _WAVE = 2.0, 0.4  # units of work for a node of a step, and for a wave
 _FIRST, _RATIO, _MOST_RUNGS = 0.8, 1.12, 50  # tilts are 1 + 0.8 * 1.12^k standard deviations
 _BETWEEN = (0.55, 0.65, 0.75, 0.85, 0.92)  # tilts for the overlap
 _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound of the aliases looks, in 1/std
@@ -194,6 +196,7 @@ class _Line:
             count *= 2
         count = min(count, most)
         y = np.asarray(step * np.arange(count + 1), dtype=np.float64)
+        spend(_FACTOR * len(parts) * y.size)
         value, bound, relative = _product(parts, c, y)
         s = c + 1j * y
         kernel = (1.0 if kind == "delta" else -1.0) / (s * (s - 1))
@@ -213,6 +216,7 @@ class _Line:
         if np.any(exponent > _LARGEST_EXPONENT) or np.any(doubt > 0.5):
             raise ComputationFailed("a reading leaves the range of doubles")
         front = np.exp(exponent)
+        spend(_WAVE * t.size * self._y.size)
         wave = np.exp(np.multiply.outer(t, -1j * self._y))
         value = front / self.period * (wave @ self._term).real
         error = front / self.period * (self._fixed + self._growing * np.abs(t)) * np.exp(doubt)
