@@ -1,8 +1,11 @@
-"""Fewer samples of Gaussian noise than lines are chosen for, beside discrete noise and responses: lines come first."""
+"""Fewer samples of Gaussian noise than lines are chosen for, beside others: lines come first, or behind points."""
 
+import numpy as np
 import pytest
 
 import edgeworth as ew
+from edgeworth.composition import spread
+from edgeworth.losses import TotalLoss
 
 
 def sampled(sigma, rate):
@@ -28,8 +31,19 @@ def sampled(sigma, rate):
             "tradeoff",
             2.7e-4,
         ),
+        (sampled(0.477, 6.04e-5) ** 15 * sampled(0.762, 0.0145) ** 33 * ew.Laplace(0.404) ** 19, "epsilon", 8.6e-13),
+        (sampled(0.71, 0.009) ** 9 * ew.Laplace(0.37) ** 27, "epsilon", 5e-27),
+        (
+            ew.DiscreteLaplace(8.66) ** 4
+            * ew.RandomizedResponse(1.144, categories=8) ** 26
+            * ew.ApproxDP(2.818, delta=1.2e-8) ** 20
+            * sampled(1.888, 6.13e-4) ** 16
+            * ew.PoissonSampled(ew.RandomizedResponse(2.25), 0.238) ** 14,
+            "epsilon",
+            1.7e-4,
+        ),
     ],
-    ids=["responses and noise", "six kinds"],
+    ids=["responses and noise", "six kinds", "little noise beside Laplace noise", "deep", "hardly dense"],
 )
 def test_few_samples_are_enough_for_a_line(mechanism, reading, argument):
     account = ew.account(mechanism)
@@ -39,3 +53,14 @@ def test_few_samples_are_enough_for_a_line(mechanism, reading, argument):
     by_lattice = getattr(ew.account(mechanism, method="lattice"), reading)(argument)
     assert by_lattice.lower <= found.upper
     assert by_lattice.upper >= found.lower
+
+
+def test_what_graded_points_leave_wide_is_narrowed_by_lines():
+    mechanism = sampled(0.45, 3e-4) ** 4 * ew.RandomizedResponse(0.3) ** 2 * ew.Laplace(1.3) ** 3
+    total = TotalLoss.of(mechanism)
+    found = ew.account(mechanism, direction="forward").epsilon(5e-15)
+    on_points = spread.prepared(total).epsilon("forward", np.array([5e-15]))
+    assert on_points.upper[0] - on_points.lower[0] > 1e-6 * on_points.upper[0]
+    assert found.upper - found.lower <= 1e-9 * found.upper
+    assert on_points.lower[0] <= found.lower
+    assert found.upper <= on_points.upper[0]

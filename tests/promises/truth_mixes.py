@@ -28,6 +28,7 @@ CASES = [
     ([("gaussian", 1.7, 4), ("response", 0.56, 1000, 8), ("discrete gaussian", 1.9, 3, 2)], "backward", 12.0),
     ([("gaussian", 3.0, 1), ("known", 1.3, 2.0**-60, 3), ("sample", 2.1, 9.7e-4, 100_000)], "forward", 6.3),
     ([("gaussian", 5.4, 7), ("response", 0.99, 1000, 27), ("discrete gaussian", 1.9, 3, 9)], "forward", 70.0),
+    ([("sample", 2.241, 0.0393, 1), ("gaussian", 17.66, 2), ("laplace", 2.229, 1)], "forward", 0.998),
 ]
 
 

@@ -55,12 +55,13 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | Gaussian noise in any mix; very many steps of Laplace noise | contour     | all digits, milliseconds        |
     | its samples: n p^2 sigma^2.5 > .02, or n >= 50, n p^2 > .001 | contour    | all digits, ms to a second      |
     | fewer of them, n p^2 > .0001, less than some 10^6 nodes     | contour     | nine digits, ms to a second     |
-    | samples alone, or 50 of them in a mix, at rates below .03   | contour     | jump by jump, .1 s to seconds   |
+    | samples alone, or 50 of them in a mix, at rates below .05   | contour     | jump by jump, .1 s to seconds   |
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | many samples of discrete noise, also at tiny rates          | lattice     | by lines, jumps sorted          |
     | little Laplace noise, or samples of it, beside atoms        | lattice     | by lists of atoms, eight digits |
     | few samples at small rates beside atoms or Laplace noise    | lattice     | on graded points, six digits    |
+    | more of them, n p > .03 or n p^2 > .001, or beside others   | lattice     | by lines, nine digits           |
     | one or two steps beside responses                           | lattice     | by formulas, nine digits, ms    |
     | discrete noise on two lattices, the other of few values     | lattice     | by Fourier sums, nine digits    |
     | more steps than that, if they smooth at all                 | contour     | what digits it can              |

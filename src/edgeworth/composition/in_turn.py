@@ -95,7 +95,7 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
     Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
     """
-    lines = ByProfile(contour.prepared(total), aim.wide)
+    lines = _lines(total, aim)
     if not lattice.applies(total):
         return lines
 
@@ -115,6 +115,10 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
     if has_rare_jumps(total):
         return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines, others, aim.wide)
+
+
+def _lines(total: TotalLoss, aim: Aim) -> Answers:
+    return ByProfile(contour.prepared(total), aim.wide)
 
 
 def has_rare_jumps(total: TotalLoss) -> bool:
@@ -147,6 +151,14 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     return _by_remainder(total, TestsOf(first, made), aim) if mixture.has_remainder(total) else made
 
 
+def _points_and_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The same, and the line integral for what they leave wide, in which little noise is no narrow heap."""
+    points = _on_points(total, aim)
+    if not contour.applies(total):
+        return points
+    return Combined(points, lambda: _lines(total, aim), aim.wide)
+
+
 def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
     """The same answers, with f from 1 - delta as a mixture: before their own tests, or after if lines take long."""
     remainder = mixture.remainder_of(total, _samples_alone)
@@ -160,7 +172,7 @@ def _rates(total: TotalLoss) -> list[float]:
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
-    """Samples beside a rest, and a lattice for what is very wide after that.
+    """Samples beside a rest, lines for what graded points leave wide, and a lattice for what is very wide after that.
 
     No lattice holds both a heap of samples of Gaussian noise and a rest; but farther out than the rest reaches it may
     have more digits, and so it may for many samples of Laplace noise. Where there is no rest but noise it comes first.
@@ -170,7 +182,7 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     fine = aim.wide < _WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
-    first = FewFirst(_on_points(total, aim), lattices, wide, POINTS)
+    first = FewFirst(_points_and_lines(total, aim), lattices, wide, POINTS)
     return first if fine else FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
 
 
@@ -217,7 +229,7 @@ def by_residues(total: TotalLoss, aim: Aim) -> Answers:
     made = Combined(alone, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS)
     if residues.answers_well(total):
         return made
-    lines = ByProfile(contour.prepared(total), aim.wide)
+    lines = _lines(total, aim)
     return TestsOf(Combined(lines, lambda: made, aim.wide), made)
 
 
@@ -344,7 +356,7 @@ def by_fourier(total: TotalLoss, aim: Aim) -> Answers:
 
 def lines_and_moments(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral of steps that have no lattice."""
-    return Combined(ByProfile(contour.prepared(total), aim.wide), lambda: moments.prepared(total), aim.wide)
+    return Combined(_lines(total, aim), lambda: moments.prepared(total), aim.wide)
 
 
 def recursion_and_moments(total: TotalLoss, aim: Aim) -> Answers:

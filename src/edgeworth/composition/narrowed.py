@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Aim", "narrowed"]
 
-_DENSE = 1e-5  # n p^2 of few samples, from which on their line is tried, by measurement
+# n p^2 of few samples, from which on their line is tried before graded points, and before a lattice, by measurement
+_DENSE, _LESS_DENSE = 1e-5, 1e-6
 
 
 def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
@@ -44,9 +45,9 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
     | lattice   | some of them samples                      | the same, with rare outcomes merged or sorted         |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
-    | lattice   | few samples beside atoms                  | graded points, mixtures, lattice, recursion           |
+    | lattice   | few samples beside atoms, rare jumps      | graded points, mixtures, lines, lattice, recursion    |
     | lattice   | few samples beside Laplace noise alone    | lattice, graded points, recursion                     |
-    | lattice   | three samples beside others               | lines, lattice                                        |
+    | lattice   | three samples beside others               | lines, graded points, lattice                         |
     | lattice   | more than 50 different steps              | lattice, moments                                      |
     | lattice   | otherwise                                 | lattice, moments, recursion                           |
     | residues  | always                                    | residues (f of rare atoms: lines), lists, lattice     |
@@ -117,13 +118,13 @@ def _has_a_mixture(total: TotalLoss) -> bool:
 
 
 def _has_points(total: TotalLoss) -> bool:
-    """Whether samples are on graded points beside a rest; lines that can be tried come before noise that is no rest."""
-    return spread.applies(total) and not (spread.has_noise_alone(total) and _has_a_line(total))
+    """Whether samples are on graded points beside a rest: where jumps are rare, or no line can be tried before."""
+    return spread.applies(total) and (in_turn.has_rare_jumps(total) or not _has_a_line(total, _DENSE))
 
 
-def _has_a_line(total: TotalLoss) -> bool:
-    """Whether few samples are dense enough to be tried: a line through rare jumps takes long, and has few digits."""
-    return contour.applies(total) and density(gaussian_samples(total)) >= _DENSE
+def _has_a_line(total: TotalLoss, dense: float = _LESS_DENSE) -> bool:
+    """Whether few samples are so dense that lines are tried: one through rare jumps takes long, and has few digits."""
+    return contour.applies(total) and density(gaussian_samples(total)) >= dense
 
 
 def _has_many_parts(total: TotalLoss) -> bool:
@@ -192,7 +193,7 @@ _TABLE = [
         "lattice",
         _has_a_line,
         in_turn.along_lines,
-        "few samples beside others: line integrals come first, and {wide} are narrowed by the lattice",
+        "few samples beside others: line integrals come first, and {wide} are narrowed by points or the lattice",
     ),
     _Row("lattice", _has_many_parts, in_turn.on_lattice_of_many, "{wide} are narrowed by moments of tilted laws"),
     _Row("lattice", _always, in_turn.rounded, "readings left wider than 1e-3 are narrowed by the recursion"),

@@ -53,7 +53,7 @@ _MOST_GUESSES = 4
 _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _FARTHEST = 1e100  # an epsilon whose square is a number
-_SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
+_SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
 
 
 class Answers:

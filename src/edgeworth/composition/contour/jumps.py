@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DROPPED_NATS", "Jumps", "Shell", "applies", "likely_jumps", "sorted_runs"]
 
-_SMALL_RATE = 0.03  # above it the far outcomes are part of the bulk
+_SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
 _MOST_PARTS = 3  # different samples: each has its own shells
 _MOST_TERMS = 200
 _MOST_JUMPS = 40
