@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from edgeworth.amplification import sampled_loss
+from edgeworth.composition.contour.panels import Sharp, panels
 from edgeworth.errors import TooLarge
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
@@ -53,6 +54,8 @@ _SHARPEST = 0.01
 _LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
 _MOST_NODES, _MOST_FOR_MOMENTS = 60_000, 1 << 21  # in x
+_MANY_FOR_MOMENTS, _WORTH = 1_500, 0.7  # of these, from which on panels are tried, and what share of them those may be
+_MOST_LOOKS = 20_000  # for the end of a tilted law
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -202,10 +205,31 @@ class SampledGaussian:
         left = min(0.0, tilt[0] * self.mu * self.leftmost) - 10.5
         right = max(peak, self.start) + 10.5
         if math.isfinite(self.cut):
-            right = min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness)
-        h = self._spacing(tilt[0])
-        x = even_nodes(h, (max(left, -60.0), right), _MOST_FOR_MOMENTS)
-        return Nodes(self.loss(x), self.log_density(x) + math.log(h))
+            right = self._end(tilt[1], min(right, max(self.falling_from(tilt[1]), self.cut) + 10.5 * self.softness))
+        h, window = self._spacing(tilt[0]), (max(left, -60.0), right)
+        even = (right - window[0]) / h
+        few = panels(window, self._sharp(tilt), int(_WORTH * even)) if even > _MANY_FOR_MOMENTS else None
+        x, log_share = few if few is not None else (even_nodes(h, window, _MOST_FOR_MOMENTS), math.log(h))
+        return Nodes(self.loss(x), self.log_density(x) + log_share)
+
+    def _end(self, steepest: float, right: float) -> float:
+        """The outcome, up to this one, beyond which no law tilted by so much has any weight: less steep ones have less.
+
+        The steps of the search are so short that it sees every peak, of a width s at least.
+        """
+        step = 4 * self.softness
+        if not 1 < (right - self.cut) / step < _MOST_LOOKS:
+            return right
+        x = np.arange(0.5 * self.cut, right + step, step)
+        exponent = max(1.0, steepest) * self.loss(x) + self.log_density(x)
+        (high,) = np.nonzero(exponent >= exponent.max() - 2 * _NATS)
+        return min(right, float(x[high[-1]]) + 2 * step)
+
+    def _sharp(self, tilt: tuple[float, float]) -> list[Sharp]:
+        """The edges, and how far tilts carry what is next to them: a slope c mu r against a stiffness of 1/s^2."""
+        start = max(0.0, -tilt[0]) * self.mu * self.posterior_at(self.start) * self.start_softness**2
+        carried = {1.0: (start, 0.0), -1.0: (0.0, math.inf)}
+        return [Sharp(*edge, *carried[sign]) for edge, sign in self.edges]
 
     def _spacing(self, least: float) -> float:
         """Of nodes that leave about e^-NATS of the law tilted by this or by more.
