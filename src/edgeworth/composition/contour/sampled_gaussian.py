@@ -47,7 +47,7 @@ __all__ = [
 _SOFTNESS = 0.25  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
-_MOST_PRESSED, _LARGE_MU = 1e3, 3.0  # |c| p of tilts beyond those of the loss, and the mu up to which there are such
+_PRESSED, _LARGE_MU = 12.0, 4.0  # how far left of 0 the peak of a whole law may be pushed, and up to which mu it is
 _SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
 _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
@@ -101,7 +101,8 @@ class SampledGaussian:
         left = -_LEFTMOST / (self.leftmost * self.mu)
         if math.isinf(self.cut):
             least, most = self.whole.steepest
-            return min(least, max(left, -_MOST_PRESSED / self.rate)) if self.mu <= _LARGE_MU else least, most
+            pressed = -_PRESSED / (self.mu * self.posterior_at(-_PRESSED))
+            return min(least, pressed) if self.mu <= _LARGE_MU else least, most
         near = self.posterior_at(self.cut + 4 * self.softness)
         # Where L is linear a tilt pushes by c mu s^2. Twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
@@ -164,6 +165,10 @@ class SampledGaussian:
     def leftmost(self) -> float:
         """r(0): a tilt c < 0 moves the peak to no less than c mu r(0), as r(x) <= r(0) for x <= 0."""
         return self.posterior_at(0.0)
+
+    def left_peak(self, c: float) -> float:
+        """At most where the law tilted by c has its peak if that is left of 0: the root of x = c mu r(x), if whole."""
+        return self.whole.left_peak(c) if self.is_whole else min(0.0, c * self.mu * self.leftmost)
 
     def log_density(self, x: Array) -> Array:
         """log(phi(x) chi(x))."""
