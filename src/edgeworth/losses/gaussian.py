@@ -63,22 +63,28 @@ class GaussianLoss(PrivacyLoss):
         return self.analytic_nodes(tilt, (min(0.0, tilt[0] * self.mu), max(0.0, tilt[1] * self.mu)))
 
     def analytic_nodes(
-        self, tilt: tuple[float, float], peaks: tuple[float, float], most_growth: float = math.inf
+        self,
+        tilt: tuple[float, float],
+        peaks: tuple[float, float],
+        most_growth: float = math.inf,
+        near_growth: float = math.inf,
     ) -> Nodes:
         """The trapezoidal rule in x for functions of L that are analytic in the strip |Im L| < pi.
 
         With spacing h and a strip of half-width y the error is e^(y^2/2 - 2 pi y/h). A sample tilted by a
         negative c grows in the strip by |cos(mu y/2)|^c <= e^(|c| mu^2 y^2/7) while mu y <= pi/2, so with
         a = 1 + 2|c| mu^2/7 the error is e^-NATS for h = 2 pi/(NATS/y + a y/2), y <= sqrt(2 NATS/a). If it is known to
-        grow by no more than e^most_growth, that does instead. The mass of the tilted law lies within sqrt(2 NATS) of
-        its peaks. Far laws are two bumps, at 0 under P and from mu on under Q and beyond, and nothing lives between
-        them.
+        grow by no more than e^most_growth, or e^near_growth while mu y <= 1, that does instead. The mass of the tilted
+        law lies within sqrt(2 NATS) of its peaks. Far laws are two bumps, at 0 under P and from mu on under Q and
+        beyond, and nothing lives between them.
         """
         least, _ = tilt
         a = 1 + max(0.0, -least) * self.mu * self.mu * 2 / 7
         strip = (0.5 if least < 0 else 0.97) * math.pi / max(self.mu, 1e-300)
         y, wide = min(strip, math.sqrt(2 * _NATS / a)), min(strip, math.sqrt(2 * _NATS))
-        h = 2 * math.pi / min(_NATS / y + a * y / 2, (_NATS + most_growth) / wide + wide / 2)
+        near = min(1 / max(self.mu, 1e-300), wide)
+        growing = (_NATS + most_growth) / wide + wide / 2, (_NATS + near_growth) / near + near / 2
+        h = 2 * math.pi / min(_NATS / y + a * y / 2, *growing)
         reach = math.sqrt(2 * _NATS) + 0.5
         left, right = peaks[0] - reach, peaks[1] + reach
         apart = self.mu > 6 * reach

@@ -32,6 +32,7 @@ __all__ = ["SampledLoss", "turning_tilt"]
 
 _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
 _MOST_STEPS = 20_000
+_MOVED = -math.log(math.cos(1.0))
 _NEAR_PEAK = 0.01  # as far left of a peak as does not matter
 _MOST_HALVINGS = 60
 _FARTHEST = 600.0  # nats that a tilt may add to what a law with infinitely many atoms leaves out, below e^-700
@@ -159,8 +160,11 @@ class SampledLoss(PrivacyLoss):
         if isinstance(self.base, GaussianLoss):
             # |1 - p + p e^l| >= 1 - p where |Im l| <= pi/2: e^(cL) is at most (1 - p)^c there, and its mean at least 1
             most_growth = max(0.0, -tilt[0]) * -math.log1p(-self.rate)
-            peaks = self._left_peak(tilt[0]), max(0.0, tilt[1] * self.base.mu)
-            base = self.base.analytic_nodes(tilt, peaks, most_growth)
+            # |1 - p + p e^l| >= 1 - p + p cos(1) e^(Re l) where |Im l| <= 1: as if x were moved by a = -log(cos 1)/mu,
+            # which makes e^(-ax - a^2/2) of the density; that of the tilted law has a deviation of 1 at most.
+            peaks = self.left_peak(tilt[0]), max(0.0, tilt[1] * self.base.mu)
+            near_growth = _MOVED / max(self.base.mu, 1e-300) * (2 - peaks[0])
+            base = self.base.analytic_nodes(tilt, peaks, most_growth, near_growth)
         else:
             base = self.base.nodes(tilt)
         loss, log_weight = self._loss(base.loss), base.log_weight
@@ -170,7 +174,7 @@ class SampledLoss(PrivacyLoss):
             log_weight = np.concatenate([[math.log(share)], math.log1p(-share) + log_weight])
         return Nodes(loss, log_weight)
 
-    def _left_peak(self, tilt: float) -> float:
+    def left_peak(self, tilt: float) -> float:
         """Where phi(x) e^(cL) peaks for c < 0, or a little left of it; 0 for c >= 0.
 
         It is the root of x = c mu r(x), r the posterior of Q, which increases: it lies between c mu r(0) and 0. L is

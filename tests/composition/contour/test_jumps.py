@@ -1,4 +1,4 @@
-"""Runs sorted by their jumps: readings against 300-bit truth, the whole line and the lattice."""
+"""Runs sorted by their jumps: readings against 460-bit truth, the whole line and the lattice."""
 
 import json
 import math

@@ -33,7 +33,7 @@ def total_of(sigma, rate, n):
 
 # --- the windows
 
-soft = st.floats(0.02, 0.15)
+soft = st.floats(0.002, 0.15)
 
 
 edges = st.builds(

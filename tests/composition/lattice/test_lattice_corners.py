@@ -1,6 +1,7 @@
 """Where a lattice has no room left it says so and the tilted moments answer: nothing else is raised, not a warning."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from edgeworth.composition.lattice.plan import Goal
 from edgeworth.composition.lattice.rounding import lowered, raised
 from edgeworth.composition.lattice.rung import prepare
 from edgeworth.composition.lattice.smoothed import Line, smoothed
-from edgeworth.composition.lattice.tilted_lattice import convolved
+from edgeworth.composition.lattice.tilted_lattice import Tail, Window, convolved
 from edgeworth.composition.lattice.tradeoff import Polygon, polygon
 from edgeworth.composition.lattice.transforms import transform
 from edgeworth.errors import ComputationFailed
@@ -104,3 +105,15 @@ def test_a_threshold_too_far_outside_a_law_is_refused(kind, tilt, refused):
         total.tail(kind, refused, refused)
     assert str(error.value) == "a threshold lies too far outside the law for the lattice; use another method"
     assert total.tail(kind, 0.0, 0.1).ends(np.zeros(1))[1][0] > 0
+
+
+def test_of_what_is_0_where_its_scale_overflows_nothing_is_known():
+    nothing = np.zeros(3)
+    tail = Tail("delta", Window(0.1, 0.0, 0, 3), -800.0, 0.0, nothing, nothing, None, [0.0, 0.0], 1e-16)
+    points = np.array([0, 2])
+    lower, upper = tail.at_points(points + 0)  # e^0 and e^160 times 0
+    assert lower.tolist() == upper.tolist() == [0.0, 0.0]
+    steep = replace(tail, log_scale=750.0)
+    for ends in (steep.at_points(points), steep.side_ends(points), steep.ends(np.array([0.05]))):
+        assert (ends[0] == 0).all()
+        assert np.isposinf(ends[1]).all()

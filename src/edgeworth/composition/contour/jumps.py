@@ -18,7 +18,6 @@ from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.sampled_gaussian import (
@@ -54,13 +53,14 @@ _NARROWEST = 1.4  # of a shell: its two soft ends stay apart
 _APART = 8.5  # times the softness of both ends together is what a shell is wide: Phi(-8.5) = 1e-17
 _ALLOWED = 1e-12
 _LOST = 6.0  # sqrt(8 * 4.5): at most some 4.5 nats are lost between the middle of a shell and its ends
-_CONCAVE = 4.0  # x mu (1 - r) below which one more end would gain nothing
+_STRAIGHT = 0.2  # of (log w)'', below which a shell is as wide as if it were this
 _RISING = 0.8  # c mu r/x at which a tilted density is about to rise
-_SOFTNESSES = (0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02, 0.016, 0.013, 0.01)
-_AHEAD, _STAYS = 40.0, 0.5  # how far a density may be carried, and how far it may go
+_SOFTNESSES: list[float] = np.geomspace(0.15, 0.002, 20).tolist()
+_STAYS = 0.5  # how far beyond its edge the density may go
 _BEYOND = 2.5  # times the tilt that balances a shell at its end
 _SAFE_TILT = 1.2  # room in the guess of the tilt that a reading wants
 _SHALLOW = 10.0  # nats
+_MOST_DOUBLINGS = 10
 DROPPED_NATS = 25.0  # what is dropped is this far below the reading
 _RARE = 5.0  # nats below the budget at which the runs with given jumps are dropped
 _RARER = 1.0  # more that the softness of the last edge may cost
@@ -152,7 +152,7 @@ def sorted_runs(total: TotalLoss, log_budget: float, most: int) -> Jumps:
     whole = Steps.of(total)
     jumping = [number for number, (step, _) in enumerate(whole.others) if _may_jump(step)]
     log_far = (log_budget - math.log(2) + math.lgamma(most + 2)) / (most + 1) - math.log(len(jumping))
-    tilt = 1 + _SAFE_TILT * math.sqrt(2 * max(-log_budget - DROPPED_NATS, _SHALLOW)) * LogMoments(whole).width
+    tilt = _far_tilt(total, log_budget)
     bulk, shells, mean_jumps = list(whole.others), [], []
     for number in jumping:
         step, n = whole.others[number]
@@ -167,6 +167,22 @@ def sorted_runs(total: TotalLoss, log_budget: float, most: int) -> Jumps:
         shells += [Shell(number, shell, _log_masses(shell, n)) for shell in parts]
     mean = np.logaddexp.reduce(mean_jumps, axis=0).tolist()
     return _assembled(whole, tuple(bulk), shells, mean, (log_budget, most))
+
+
+def _far_tilt(total: TotalLoss, log_budget: float) -> float:
+    """About the tilt of a reading as deep as this budget is for: that of a normal law, or some doublings of it.
+
+    Where other steps have no more to give, beside the samples, it is far beyond that of a normal law.
+    """
+    depth = max(-log_budget - DROPPED_NATS, _SHALLOW)
+    moments = LogMoments(Steps.of(total, log_budget))
+    tilt = 1 + _SAFE_TILT * math.sqrt(2 * depth) * moments.width
+    for _ in range(_MOST_DOUBLINGS):
+        k, mean, _ = moments(np.array([min(tilt, moments.steepest[1])]))[0].tolist()
+        if not (tilt - 1) * mean - k < depth or tilt >= moments.steepest[1]:
+            break
+        tilt *= 2
+    return tilt
 
 
 def _assembled(
@@ -228,12 +244,12 @@ def _jumps_of(number: int, chosen: Counter[Shell]) -> int:
 
 
 def _softness(step: SampledGaussian, place: float, tilt: float) -> float:
-    """Of an edge: the largest with which e^(tilt L) does not carry the density beyond a cut there away."""
-    farthest = max(_AHEAD, 2 * tilt * step.mu * _SOFTNESSES[0] ** 2)
-    ahead = place + np.append(np.linspace(0.0, 2 * _STAYS, 20), np.geomspace(2 * _STAYS, farthest, 400)[1:])
-    exponent = tilt * step.loss(ahead) - 0.5 * ahead * ahead
+    """Of an edge: the largest with which e^(tilt L) does not carry the density beyond a cut there away.
+
+    Nodes reach as far as it might; and those of narrower edges are closer.
+    """
     for softness in _SOFTNESSES:
-        if ahead[np.argmax(exponent + 0.5 * log_ndtr((place - ahead) / softness))] <= place + _STAYS:
+        if replace(step, cut=place, softness=softness).falling_from(tilt) <= place + _STAYS:
             return softness
     return _SOFTNESSES[-1]
 
@@ -242,7 +258,7 @@ def _edges(step: SampledGaussian, first: float, last: float, tilt: float) -> lis
     """The edges of the shells from the cut outward, up to a last one beyond which all is dropped.
 
     Where a tilted density falls, c mu r < x, a shell goes on to where it would rise again. Where it rises, the tilt
-    that balances it has c mu r = x, (log w)'' is about x mu (1 - r), and half a width d costs d^2/2 times as much.
+    that balances it has c mu r = x, (log w)'' is about x mu (1 - r) - 1, and half a width d costs d^2/2 times as much.
     """
     far = float(step.loss(np.array([first]))[0])
     edges = [Edge(first, _softness(step, first, min(tilt, _SAFE_TILT * first * first / (2 * far))))]
@@ -251,10 +267,10 @@ def _edges(step: SampledGaussian, first: float, last: float, tilt: float) -> lis
         ahead = np.linspace(x, x + _FARTHEST, 300)
         posterior = step.posterior(ahead)
         rising = tilt * step.mu * posterior > _RISING * ahead
-        bend = x * step.mu * (1 - float(posterior[0]))
+        bend = x * step.mu * (1 - float(posterior[0])) - 1
         place = last
-        if rising.any() and not (bend <= _CONCAVE and rising[0]):
-            width = max(_NARROWEST, _LOST / math.sqrt(max(bend, 1.0)))
+        if rising.any() and not (bend <= 0 and rising[0]):
+            width = max(_NARROWEST, _LOST / math.sqrt(max(bend, _STRAIGHT)))
             place = max(x + width, float(ahead[int(np.argmax(rising))]))
         place = last if place > last - _NARROWEST else place
         balanced = place / (step.mu * float(step.posterior(np.array([place]))[0]))

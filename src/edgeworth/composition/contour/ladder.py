@@ -34,7 +34,7 @@ _STEADY = 1.5  # … while the variance stays within this factor
 _MOST_GROWTH = 20.0  # nats
 _ROOM = 0.5  # 1/std below which lines fit between the poles
 _DEEPEST = 745.0  # nats: e^-745 is the smallest double
-_SHRUNK = 1e-9  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
+_SHRUNK = 1e-14  # a variance this much smaller than at the centre: the tilted law has shrunk to the end of its support
 _MOST_RUNGS = 400
 _SHORTEST = 1e-300
 

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from edgeworth.amplification import sampled_loss
+from edgeworth.composition.contour.panels import Sharp, panels
 from edgeworth.errors import TooLarge
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
@@ -47,13 +48,14 @@ _SOFTNESS = 0.25  # s: the width over which the cut falls
 _STEEPEST = 50.0  # how far beyond the cut a tilt may push, (c mu) s^2, …
 _STAYS = 1.6  # … and relative to the way to where L is linear
 _LEFTMOST = 40.0  # how far left of 0 a tilt may push
-_MOST_PRESSED, _LARGE_MU = 1e3, 3.0  # |c| p of tilts beyond those of the loss, and the mu up to which there are such
+_PRESSED, _LARGE_MU = 12.0, 4.0  # how far left of 0 the peak of a whole law may be pushed, and up to which mu it is
 _SAFE_TILT = 1.6  # times that of a normal law: tails are heavier
 _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
 _LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
 _MOST_NODES, _MOST_FOR_MOMENTS = 60_000, 1 << 21  # in x
+_MANY_FOR_MOMENTS, _WORTH = 1_500, 0.7  # of these, from which on panels are tried, and what share of them those may be
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -101,7 +103,8 @@ class SampledGaussian:
         left = -_LEFTMOST / (self.leftmost * self.mu)
         if math.isinf(self.cut):
             least, most = self.whole.steepest
-            return min(least, max(left, -_MOST_PRESSED / self.rate)) if self.mu <= _LARGE_MU else least, most
+            pressed = -_PRESSED / (self.mu * self.posterior_at(-_PRESSED))
+            return min(least, pressed) if self.mu <= _LARGE_MU else least, most
         near = self.posterior_at(self.cut + 4 * self.softness)
         # Where L is linear a tilt pushes by c mu s^2. If that is twice the way there it has left the cut behind.
         straight = (self.mu * self.mu / 2 - math.log(self.rate)) / self.mu - self.cut
@@ -165,6 +168,10 @@ class SampledGaussian:
         """r(0): a tilt c < 0 moves the peak to no less than c mu r(0), as r(x) <= r(0) for x <= 0."""
         return self.posterior_at(0.0)
 
+    def left_peak(self, c: float) -> float:
+        """At most where the law tilted by c has its peak if that is left of 0: the root of x = c mu r(x), if whole."""
+        return self.whole.left_peak(c) if self.is_whole else min(0.0, c * self.mu * self.leftmost)
+
     def log_density(self, x: Array) -> Array:
         """log(phi(x) chi(x))."""
         log_phi = -0.5 * x * x - _LOG_ROOT
@@ -209,8 +216,17 @@ class SampledGaussian:
         h = self._spacing(tilt[0])
         if right > self.cut + _WORTH_LOOKING * h:
             right = self._last_high(max(1.0, tilt[1]), right)
-        x = even_nodes(h, (max(left, -60.0), right), _MOST_FOR_MOMENTS)
-        return Nodes(self.loss(x), self.log_density(x) + math.log(h))
+        window = max(left, -60.0), right
+        even = (right - window[0]) / h
+        few = panels(window, self._sharp(tilt), int(_WORTH * even)) if even > _MANY_FOR_MOMENTS else None
+        x, log_share = few if few is not None else (even_nodes(h, window, _MOST_FOR_MOMENTS), math.log(h))
+        return Nodes(self.loss(x), self.log_density(x) + log_share)
+
+    def _sharp(self, tilt: tuple[float, float]) -> list[Sharp]:
+        """The edges, and how far tilts carry what is next to them: a slope c mu r against a stiffness of 1/s^2."""
+        start = max(0.0, -tilt[0]) * self.mu * self.posterior_at(self.start) * self.start_softness**2
+        carried = {1.0: (start, 0.0), -1.0: (0.0, math.inf)}
+        return [Sharp(*edge, *carried[sign]) for edge, sign in self.edges]
 
     def _last_high(self, c: float, right: float) -> float:
         """Where, right of the cut X, the law tilted by c has fallen below e^-46 of its peak for good; or the right end.

@@ -355,7 +355,7 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
     far = math.sqrt(2 * (nats + 10)) + 1
     right = step.falling_from(max(1.0, c))
     plain = c >= 0 and not step.is_jump  # left of 0 no law is higher than e^(-x^2/2) is, relative to its peak
-    left = 0.0 if plain else min(0.0, c * step.mu * step.leftmost) - far
+    left = 0.0 if plain else step.left_peak(c) - far
     x = left + (min(max(1.0, c) * step.mu, right) + far - left) * _LOOKING
     loss, log_density = step.loss(x), step.log_density(x)
     last = min(int(_high(max(1.0, c) * loss + log_density, nats + 4)[-1]) + 1, x.size - 1)

@@ -218,11 +218,7 @@ class Tail:
         """Ends at points; of the reverse, times the point's e^(t_k - t), which makes it linear between points."""
         point = self._points(index)
         exponent = self._exponent(point) + (point - t if self.kind == "reverse" else 0.0)
-        with np.errstate(over="ignore", under="ignore"):
-            scale = np.exp(exponent)
-        value = self.main[index]
-        slack = self.error * np.abs(value) + self.blur[0] * (1 + self.error)
-        return np.maximum(scale * (value - slack), 0.0) * (1 - 8 * _UNIT), scale * (value + slack) * (1 + 8 * _UNIT)
+        return self._scaled(exponent, self.main[index], self.blur[0])
 
     def side_ends(self, index: Index, *, other: bool = False) -> tuple[Array, Array]:
         """Ends at points of P[T > t_k] (of P[T < t_k] for the reverse), or of the other, Q[T <= t_k] of the overlap."""
@@ -230,11 +226,16 @@ class Tail:
         array = self.other if other else self.side
         assert array is not None
         power = 1 - self.tilt if other else -self.tilt
-        with np.errstate(over="ignore", under="ignore"):
-            scale = np.exp(self.log_scale + power * point)
-        value = array[index]
-        slack = self.error * np.abs(value) + self.blur[2 if other else 1] * (1 + self.error)
-        return np.maximum(scale * (value - slack), 0.0) * (1 - 8 * _UNIT), scale * (value + slack) * (1 + 8 * _UNIT)
+        return self._scaled(self.log_scale + power * point, array[index], self.blur[2 if other else 1])
+
+    def _scaled(self, exponent: Array, value: Array, blur: float) -> tuple[Array, Array]:
+        """Ends of values times e^exponent; of what is 0 where that overflows nothing is known."""
+        slack = self.error * np.abs(value) + blur * (1 + self.error)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            scale = np.exp(exponent)
+            lower, upper = scale * (value - slack), scale * (value + slack)
+        upper = np.where(np.isnan(upper), math.inf, upper)
+        return np.fmax(lower, 0.0) * (1 - 8 * _UNIT), upper * (1 + 8 * _UNIT)
 
 
 def convolved(
