@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -30,7 +31,7 @@ from edgeworth.composition.contour.sampled_gaussian import (
     log_overlap,
 )
 from edgeworth.composition.work import spend
-from edgeworth.errors import Unsupported
+from edgeworth.errors import TooLarge, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,11 +178,14 @@ def _far_tilt(total: TotalLoss, log_budget: float) -> float:
     depth = max(-log_budget - DROPPED_NATS, _SHALLOW)
     moments = LogMoments(Steps.of(total, log_budget))
     tilt = 1 + _SAFE_TILT * math.sqrt(2 * depth) * moments.width
-    for _ in range(_MOST_DOUBLINGS):
-        k, mean, _ = moments(np.array([min(tilt, moments.steepest[1])]))[0].tolist()
-        if not (tilt - 1) * mean - k < depth or tilt >= moments.steepest[1]:
-            break
-        tilt *= 2
+    with suppress(TooLarge):  # a guess will do
+        for _ in range(_MOST_DOUBLINGS):
+            if tilt >= moments.steepest[1]:
+                break
+            k, mean, _ = moments(np.array([tilt]))[0].tolist()
+            if not (tilt - 1) * mean - k < depth:
+                break
+            tilt *= 2
     return tilt
 
 

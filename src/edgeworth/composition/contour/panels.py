@@ -39,6 +39,8 @@ def panels(window: tuple[float, float], edges: Iterable[Sharp], most: int) -> tu
     >>> bool(abs(np.exp(log_weight - x * x / 2).sum() - math.sqrt(2 * math.pi)) < 1e-15 * x.size)
     True
     """
+    if (window[1] - window[0]) / _LONGEST * _POINT.size > most:
+        return None
     ends = [np.array(window), np.arange(window[0], window[1], _LONGEST)]
     for edge in edges:
         short, around = _SHORT * edge.softness, _AROUND * edge.softness

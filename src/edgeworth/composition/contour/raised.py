@@ -33,7 +33,7 @@ _HEIGHTS = 0.8 ** np.arange(
 )  # candidates for y, in units of the highest: this, this share of pi/(2 mu), or what edges allow
 _HIGHEST, _WIDEST = 1.2, 0.95
 _MOST_GROWTH = 1.0  # nats by which the sizes of the weights may add up to more than 1
-_ALMOST = 0.999  # of the height at which edges alone use that up
+_ALMOST = 0.8  # of the height at which edges alone use that up: the larger, the farther apart and noisier are nodes
 _FADDEEVA = 2e-13  # relative error of the complex error function
 _EDGE = 4.0  # units of work for a node at an edge
 _LARGE = 40.0  # of a log-odds: beyond, L is almost linear

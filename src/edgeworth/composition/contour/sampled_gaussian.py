@@ -218,7 +218,8 @@ class SampledGaussian:
             right = self._last_high(max(1.0, tilt[1]), right)
         window = max(left, -60.0), right
         even = (right - window[0]) / h
-        few = panels(window, self._sharp(tilt), int(_WORTH * even)) if even > _MANY_FOR_MOMENTS else None
+        most = min(_WORTH * even, _MOST_FOR_MOMENTS)
+        few = panels(window, self._sharp(tilt), int(most)) if even > _MANY_FOR_MOMENTS else None
         x, log_share = few if few is not None else (even_nodes(h, window, _MOST_FOR_MOMENTS), math.log(h))
         return Nodes(self.loss(x), self.log_density(x) + log_share)
 
