@@ -38,7 +38,7 @@ _MOST_KEPT = 3_000_000  # complex numbers in the circles that are remembered
 _UNDERFLOW = 2.0**-1072  # of a term, absolute, that leaves the range of doubles
 _LEAST = 1e-318  # what sums of underflowing terms may lose
 _WAVE, _TERM, _RUNNING = 1.5, 0.3, 1.5  # units of work: for a node of a reading, a product at it, a sum that is kept
-_CUT = 1e3  # units besides, for a reading
+_CUT = 1e3  # units besides, for all readings at a cut
 _FEW_ROUNDINGS = 64.0  # of the functions, products and sums that do not grow with the arguments
 
 
@@ -215,7 +215,7 @@ class Circle:
         """The value of the rule at every t from the terms with tau > cut, and a bound on its error."""
         before, parts = self.expansion.front(t, null=kind == "alpha")
         places = self.expansion.place_error(t)
-        spend((_CUT + (_WAVE + _TERM * self._offsets.size) * self._scale.size) * t.size)
+        spend(_CUT + (_WAVE + _TERM * self._offsets.size) * self._scale.size * t.size)
         sums, sizes = self._sums(cut)
         place = np.concatenate([self.z, [0.5, -0.5]])
         common = np.concatenate([self.expansion.laplace_steps / 2 * self.common, [0.0, 0.0]])
