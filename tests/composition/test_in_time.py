@@ -40,7 +40,7 @@ class Engine:
 @pytest.mark.parametrize("what", ["tradeoff", "delta", "epsilon"])
 def test_what_takes_too_long_is_broken_off_and_the_quick_engine_answers(what):
     endless, quick = Engine(10**6, 1e-9), Engine(0, 0.1)
-    found = getattr(Remembered(InTime(endless, quick)), what)("forward", np.array([0.1]))
+    found = getattr(Remembered(InTime(endless, lambda: quick)), what)("forward", np.array([0.1]))
     known = getattr(quick, what)("forward", np.array([0.1]))
     assert (found.lower, found.upper) == (known.lower, known.upper)
     assert 100 < endless.taken < 130
@@ -48,7 +48,7 @@ def test_what_takes_too_long_is_broken_off_and_the_quick_engine_answers(what):
 
 def test_an_engine_that_is_broken_off_leaves_the_ends_of_the_one_before():
     endless = Engine(10**6, 1e-9)
-    answers = Remembered(InTime(Combined(Engine(0, 1e-3), lambda: endless), Engine(0, 0.1)))
+    answers = Remembered(InTime(Combined(Engine(0, 1e-3), lambda: endless), lambda: Engine(0, 0.1)))
     lower, upper = answers.tradeoff("forward", np.array([0.1]))
     assert endless.taken > 100
     assert upper - lower < 3e-3 * upper
@@ -86,7 +86,7 @@ def test_the_values_of_a_call_that_are_left_lie_between_their_neighbours():
             return one_by_one(delta, lambda x: tuple(end[0] for end in Engine.epsilon(self, way, [x])), (0.0, math.inf))
 
     delta = np.logspace(-12, -1, 23)
-    lower, upper = Remembered(InTime(Wide(50, 1e-9), Engine(0, 0.5))).epsilon("forward", delta)
+    lower, upper = Remembered(InTime(Wide(50, 1e-9), lambda: Engine(0, 0.5))).epsilon("forward", delta)
     truth = GaussianTradeOff(1.0).profile().epsilon(delta)
     assert np.all((lower <= truth) & (truth <= upper))
     assert np.count_nonzero(upper - lower < 1e-8 * upper) == 4  # half a reading each

@@ -28,7 +28,7 @@ _MOST = 32  # readings at a time, for which they are asked
 class InTime(Forwarding):
     """The answers of engines that may take long, and of a quick one for what was left open when the work was spent."""
 
-    def __init__(self, answers: Answers, quick: Answers) -> None:
+    def __init__(self, answers: Answers, quick: Callable[[], Answers]) -> None:
         super().__init__(answers)
         self._quick = quick
 
@@ -57,5 +57,5 @@ class InTime(Forwarding):
         some = wide[np.unique(np.linspace(0, max(wide.size - 1, 0), min(wide.size, _MOST), dtype=int))]
         if some.size:
             ends = Ends(ends.lower.copy(), ends.upper.copy())
-            narrow(ends, some, ask(self._quick, argument[some]))
+            narrow(ends, some, ask(self._quick(), argument[some]))
         return ends

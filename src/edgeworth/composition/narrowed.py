@@ -65,7 +65,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
     if _has_moments(total):
-        answers = InTime(answers, moments.prepared(total))
+        answers = InTime(answers, lambda: moments.prepared(total))
     if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
         answers = BesideDisclosure(answers, moments.prepared(total), total)
     if _has_slow_tests(total, name):
