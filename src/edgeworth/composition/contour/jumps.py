@@ -57,6 +57,10 @@ _LOST = 6.0  # sqrt(8 * 4.5): at most some 4.5 nats are lost between the middle 
 _STRAIGHT = 0.2  # of (log w)'', below which a shell is as wide as if it were this
 _RISING = 0.8  # c mu r/x at which a tilted density is about to rise
 _SOFTNESSES: list[float] = np.geomspace(0.15, 0.002, 20).tolist()
+_SHARP, _DEEP = (
+    0.01,
+    -75.0,
+)  # the least of them but for budgets below this: sharper ones take more nodes than tests have
 _STAYS = 0.5  # how far beyond its edge the density may go
 _BEYOND = 2.5  # times the tilt that balances a shell at its end
 _SAFE_TILT = 1.2  # room in the guess of the tilt that a reading wants
@@ -153,7 +157,7 @@ def sorted_runs(total: TotalLoss, log_budget: float, most: int) -> Jumps:
     whole = Steps.of(total)
     jumping = [number for number, (step, _) in enumerate(whole.others) if _may_jump(step)]
     log_far = (log_budget - math.log(2) + math.lgamma(most + 2)) / (most + 1) - math.log(len(jumping))
-    tilt = _far_tilt(total, log_budget)
+    tilt, sharpest = _far_tilt(total, log_budget), _SOFTNESSES[-1] if log_budget < _DEEP else _SHARP
     bulk, shells, mean_jumps = list(whole.others), [], []
     for number in jumping:
         step, n = whole.others[number]
@@ -162,7 +166,7 @@ def sorted_runs(total: TotalLoss, log_budget: float, most: int) -> Jumps:
         if first < step.mu + 1:
             raise Unsupported("the jumps of this composition are part of its bulk")
         last = cut_for(step.mu, step.rate, log_budget - _RARE - _RARER - math.log(n))
-        rest, parts = _windows(step, _edges(step, first, last, tilt))
+        rest, parts = _windows(step, _edges(step, first, last, tilt, sharpest))
         bulk[number] = rest, n
         mean_jumps.append(_log_jumping(rest, n))
         shells += [Shell(number, shell, _log_masses(shell, n)) for shell in parts]
@@ -247,25 +251,25 @@ def _jumps_of(number: int, chosen: Counter[Shell]) -> int:
     return sum(count for shell, count in chosen.items() if shell.part == number)
 
 
-def _softness(step: SampledGaussian, place: float, tilt: float) -> float:
+def _softness(step: SampledGaussian, place: float, tilt: float, sharpest: float) -> float:
     """Of an edge: the largest with which e^(tilt L) does not carry the density beyond a cut there away.
 
     Nodes reach as far as it might; and those of narrower edges are closer.
     """
     for softness in _SOFTNESSES:
-        if replace(step, cut=place, softness=softness).falling_from(tilt) <= place + _STAYS:
+        if softness > sharpest and replace(step, cut=place, softness=softness).falling_from(tilt) <= place + _STAYS:
             return softness
-    return _SOFTNESSES[-1]
+    return sharpest
 
 
-def _edges(step: SampledGaussian, first: float, last: float, tilt: float) -> list[Edge]:
+def _edges(step: SampledGaussian, first: float, last: float, tilt: float, sharpest: float) -> list[Edge]:
     """The edges of the shells from the cut outward, up to a last one beyond which all is dropped.
 
     Where a tilted density falls, c mu r < x, a shell goes on to where it would rise again. Where it rises, the tilt
     that balances it has c mu r = x, (log w)'' is about x mu (1 - r) - 1, and half a width d costs d^2/2 times as much.
     """
     far = float(step.loss(np.array([first]))[0])
-    edges = [Edge(first, _softness(step, first, min(tilt, _SAFE_TILT * first * first / (2 * far))))]
+    edges = [Edge(first, _softness(step, first, min(tilt, _SAFE_TILT * first * first / (2 * far)), sharpest))]
     while edges[-1].place < last - _NARROWEST:
         x = edges[-1].place
         ahead = np.linspace(x, x + _FARTHEST, 300)
@@ -279,7 +283,7 @@ def _edges(step: SampledGaussian, first: float, last: float, tilt: float) -> lis
         place = last if place > last - _NARROWEST else place
         balanced = place / (step.mu * float(step.posterior(np.array([place]))[0]))
         apart = math.sqrt(((place - x) / _APART) ** 2 - edges[-1].softness ** 2)
-        edges.append(Edge(place, min(_softness(step, place, min(tilt, _BEYOND * balanced)), apart)))
+        edges.append(Edge(place, min(_softness(step, place, min(tilt, _BEYOND * balanced), sharpest), apart)))
     return edges
 
 

@@ -28,12 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Raised", "raised"]
 
 _UNIT = 2.0**-53
-_HEIGHTS = 0.8 ** np.arange(
-    25
-)  # candidates for y, in units of the highest: this, this share of pi/(2 mu), or what edges allow
+_HEIGHTS = 0.8 ** np.arange(40)  # candidates for y, in units of the highest: this, or this share of pi/(2 mu)
 _HIGHEST, _WIDEST = 1.2, 0.95
 _MOST_GROWTH = 1.0  # nats by which the sizes of the weights may add up to more than 1
-_ALMOST = 0.8  # of the height at which edges alone use that up: the larger, the farther apart and noisier are nodes
 _FADDEEVA = 2e-13  # relative error of the complex error function
 _EDGE = 4.0  # units of work for a node at an edge
 _LARGE = 40.0  # of a log-odds: beyond, L is almost linear
@@ -72,8 +69,7 @@ class Raised(NamedTuple):
 
 def raised(step: SampledGaussian, c: float, nats: float, window: tuple[float, float]) -> Raised:
     """The nodes above the window, at the height that lets them be farthest apart."""
-    affordable = _ALMOST * math.sqrt(2 * _MOST_GROWTH / step.strip_factor)
-    y = np.asarray(min(_WIDEST * 0.5 * math.pi / step.mu, _HIGHEST, affordable) * _HEIGHTS, dtype=np.float64)
+    y = np.asarray(min(_WIDEST * 0.5 * math.pi / step.mu, _HIGHEST) * _HEIGHTS, dtype=np.float64)
     growth, doubled = _growth(step, c, y, window), _growth(step, c, 2 * y, window)
     spacing = np.where(growth < _MOST_GROWTH, 2 * math.pi * y / (nats + doubled + math.log(2)), 0.0)
     best = int(np.argmax(spacing))
