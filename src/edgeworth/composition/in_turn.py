@@ -57,7 +57,7 @@ _NOTHING_OPEN = (
     1e-11  # of tilted moments before a lattice: what is wider is taken from it, so that values stay in order
 )
 _WIDE_FOR_A_LATTICE = 1e-4  # what a lattice can narrow of samples beside atoms
-_VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps
+_VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps, or graded points of samples alone
 
 # What a lattice aims at.
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance, and its limits
@@ -93,7 +93,8 @@ class Aim(NamedTuple):
 def along_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral, narrowed by the lattice where that applies; f by the profile of each.
 
-    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
+    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere. So
+    are few samples alone, for what even the lattice leaves very wide.
     """
     lines = _lines(total, aim)
     if not lattice.applies(total):
@@ -106,6 +107,8 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
 
     def others() -> Answers:
+        if spread.applies_alone(total):
+            return Combined(after(), lambda: spread.prepared_alone(total), _VERY_WIDE)
         return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
 
     if _has_a_wide_bulk(total):

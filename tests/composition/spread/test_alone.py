@@ -66,3 +66,15 @@ def test_small_alphas_and_what_stays_wide_are_asked_of_the_others():
     wide = BulkFirst(Spy("others", 1e-9), Spy("points", 0.1), 1e-6, 0.01)
     assert np.all(wide.tradeoff("forward", alpha).upper < 0.51)
     assert asked == [("points", [0.1, 0.2]), ("others", [1e-9]), ("points", [0.1, 0.2]), ("others", alpha.tolist())]
+
+
+def test_five_samples_that_no_line_or_lattice_reads_are_read_on_points():
+    """delta is a third of n p: what counts are runs with one sample, and those are no heap and no jump."""
+    run = ew.PoissonSampled(ew.Gaussian(0.694), rate=7.1e-6) ** 5
+    account, lines = (ew.account(run, direction="forward", method=method) for method in ("auto", "contour"))
+    profile, root = account.delta(1.69083e-6), account.epsilon(1.10239e-5)
+    assert profile.upper - profile.lower <= 1e-6 * profile.upper
+    assert root.upper - root.lower <= 1e-4 * root.upper
+    for found, other in ((profile, lines.delta(1.69083e-6)), (root, lines.epsilon(1.10239e-5))):
+        assert found.lower <= other.upper
+        assert other.lower <= found.upper
