@@ -32,7 +32,7 @@ __all__ = ["SampledLoss", "turning_tilt"]
 
 _WORTH_DECIMALS = 12.0  # losses that differ by more do not cancel, and would need too many decimal nodes
 _MOST_STEPS = 20_000
-_MOVED = -math.log(math.cos(1.0))
+_MOVED = -math.log(math.cos(1.0))  # a mu: how far a turn by 1 moves the loss of the base
 _NEAR_PEAK = 0.01  # as far left of a peak as does not matter
 _MOST_HALVINGS = 60
 _FARTHEST = 600.0  # nats that a tilt may add to what a law with infinitely many atoms leaves out, below e^-700

@@ -57,10 +57,7 @@ _LOST = 6.0  # sqrt(8 * 4.5): at most some 4.5 nats are lost between the middle 
 _STRAIGHT = 0.2  # of (log w)'', below which a shell is as wide as if it were this
 _RISING = 0.8  # c mu r/x at which a tilted density is about to rise
 _SOFTNESSES: list[float] = np.geomspace(0.15, 0.002, 20).tolist()
-_SHARP, _DEEP = (
-    0.01,
-    -75.0,
-)  # the least of them but for budgets below this: sharper ones take more nodes than tests have
+_SHARP, _DEEP = 0.01, -75.0  # the least of them, but for budgets below this: sharper ones take more nodes
 _STAYS = 0.5  # how far beyond its edge the density may go
 _BEYOND = 2.5  # times the tilt that balances a shell at its end
 _SAFE_TILT = 1.2  # room in the guess of the tilt that a reading wants
