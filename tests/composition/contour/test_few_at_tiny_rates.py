@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 
 import edgeworth as ew
 from edgeworth.composition.contour import prepared
-from edgeworth.composition.contour.integrals import _SLACK, STEP_SLACK
 from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.rung import K_SLACK, STEP_SLACK
 from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.composition.work import MOST_WORK, spent
 from edgeworth.losses import TotalLoss
@@ -35,7 +35,7 @@ def test_nodes_that_end_early_miss_nothing_of_a_moment(sigma, rate, n):
     tilts = 1 + moments.width * np.array([-20.0, -3.0, 0.2, 3.0, 8.0, 14.0])
     for c in tilts[(tilts > steps.steepest[0]) & (tilts < steps.steepest[1])].tolist():
         found, expected = float(moments.log(np.array([c]))[0]), n * summed(step, c)
-        assert abs(found - expected) <= _SLACK * (1 + abs(expected)) + STEP_SLACK * n
+        assert abs(found - expected) <= K_SLACK * (1 + abs(expected)) + STEP_SLACK * n
     assert all(nodes.loss.size < 60_000 for nodes in moments._sets.values())
 
 

@@ -10,9 +10,10 @@ import pytest
 from flint import arb
 
 from edgeworth.composition.contour.certified_moment import NATS
-from edgeworth.composition.contour.integrals import _SHAPES, Integrals, Rung
+from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.raised import raised
+from edgeworth.composition.contour.rung import SHAPES, Rung
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps, even_nodes
 from edgeworth.composition.contour.tilted_part import _spacing, _window, tilt_part
 from edgeworth.errors import TooLarge
@@ -281,7 +282,7 @@ def value_and_error(line, pole, t, poles):
 @pytest.mark.parametrize("shortened", [1.0, 0.5, 0.3, 0.15])
 def test_aliases_only_add_and_stay_below_their_bound(kind, shortened):
     """A period far too short for the reading: the sum must exceed the truth, by no more than stated."""
-    shape = _SHAPES[kind]
+    shape = SHAPES[kind]
     seen = 0.0
     rungs = [gaussian_rung(kind, far) for far in (0.4, 1.1, 3.0)]
     if kind in ("alpha", "beta"):
@@ -308,7 +309,7 @@ def test_aliases_only_add_and_stay_below_their_bound(kind, shortened):
 @pytest.mark.parametrize("shortened", [1.0, 0.5, 0.35, 0.25])
 def test_aliases_of_a_law_far_from_its_pole_stay_below_their_closer_bound(kind, shortened):
     """Far out under one law the mass of the other bounds nothing: tilts between the pole and the line do."""
-    mu, shape, seen = 35.0, _SHAPES[kind], 0.0
+    mu, shape, seen = 35.0, SHAPES[kind], 0.0
     rung = gaussian_rung(kind, 0.045, mu=mu)
     assert {"right": 0.0, "left": 1.0}[SIDES[kind]] in rung._within  # alpha, or beta
     rung.period *= shortened
@@ -335,7 +336,7 @@ def test_chernoff_bounds_every_reading(kind):
             continue
         k = GAUSSIAN_MU**2 * c * (c - 1) / 2
         for t in (-4.0, -1.0, 0.0, 0.5, 3.0):
-            assert gaussian_truth(kind, t) <= math.exp(k + (_SHAPES[kind].pole - c) * t) * (1 + 1e-12)
+            assert gaussian_truth(kind, t) <= math.exp(k + (SHAPES[kind].pole - c) * t) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import erfcx
 
-from edgeworth.composition.contour.integrals import STEP_SLACK
+from edgeworth.composition.contour.rung import STEP_SLACK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

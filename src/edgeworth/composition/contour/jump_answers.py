@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Direction, Ends, is_wide, narrow
-from edgeworth.composition.contour.integrals import Integrals, Kind
+from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.contour.ladder import Side
+    from edgeworth.composition.contour.rung import Kind
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Direction
-    from edgeworth.composition.contour.integrals import Kind
+    from edgeworth.composition.contour.rung import Kind
     from edgeworth.composition.contour.sampled_gaussian import Steps
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
@@ -31,6 +31,7 @@ __all__ = ["LineAnswers"]
 _ERRORS: dict[Direction, tuple[Kind, Kind]] = {"forward": ("alpha", "acceptance"), "backward": ("beta", "power")}
 _AT_ZERO: tuple[Kind, Kind] = ("alpha", "beta")
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
+_TOUCHES = 1e-9  # relative: a supporting line this near to the curve touches it
 _HALF_NORMAL = 0.5 * math.sqrt(2 * math.pi)  # half the mass of a normal law over its density there
 
 
@@ -162,9 +163,15 @@ class LineAnswers(LineProfiles):
         """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them."""
         corner = self.bridge()
         bridge = np.where((alpha >= corner[0]) & (alpha <= corner[1]), math.fsum(corner) * (1 + ROUNDING) - alpha, 1.0)
-        upper = np.minimum.reduce([bridge, *(self._by_tests(direction, alpha, 1.0) for direction in _DIRECTIONS)])
-        slopes = [np.zeros(1), *(self._threshold(direction, alpha)[0] for direction in _DIRECTIONS)]
-        lower = np.maximum.reduce(self._supported(alpha, slopes))
+        curves = [self._by_tests(direction, alpha, 1.0) for direction in _DIRECTIONS]
+        upper = np.minimum.reduce([bridge, *curves])
+        forward, backward = (self._threshold(direction, alpha)[0] for direction in _DIRECTIONS)
+        first = curves[0] <= curves[1]
+        lower = np.maximum.reduce(self._supported(alpha, [np.zeros(1), np.where(first, forward, backward)]))
+        (open_,) = np.nonzero(lower < (1 - _TOUCHES) * upper)
+        if open_.size:  # the lower curve's own line is mostly the best, but not where the hull bridges another gap
+            (other,) = self._supported(alpha[open_], [np.where(first, backward, forward)[open_]])
+            lower[open_] = np.maximum(lower[open_], other)
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
 
     def _supported(self, alpha: Array, slopes: list[Array]) -> list[Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgeworth.composition.answered import Ends, all_narrow, narrow
 from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
-from edgeworth.composition.contour.integrals import Integrals, Kind, Rung
+from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.ladder import has_room
 from edgeworth.composition.contour.overlap_ceiling import OverlapCeiling
 from edgeworth.composition.contour.sampled_gaussian import Steps
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeworth.composition.answered import Direction
+    from edgeworth.composition.contour.rung import Kind, Rung
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.contour.integrals import STEP_SLACK
+from edgeworth.composition.contour.rung import STEP_SLACK
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction

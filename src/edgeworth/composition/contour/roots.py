@@ -15,7 +15,7 @@ from scipy.special import ndtri_exp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeworth.composition.contour.integrals import Kind, Rung
+    from edgeworth.composition.contour.rung import Kind, Rung
     from edgeworth.losses.law import Array
 
 __all__ = ["Roots"]
