@@ -12,7 +12,8 @@ import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Ends, Forwarding, is_wide, narrow
 from edgeworth.composition.combined import Combined
-from edgeworth.composition.work import WorkSpent, is_spent
+from edgeworth.composition.work import WorkSpent, at_most, is_spent, spend
+from edgeworth.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers, Direction
     from edgeworth.losses.law import Array
 
-__all__ = ["MIXTURES", "MOMENTS", "MOMENTS_FOR_TESTS", "POINTS", "BulkFirst", "FarOut", "FewFirst", "Most"]
+__all__ = [
+    "MIXTURES",
+    "MOMENTS",
+    "MOMENTS_FOR_TESTS",
+    "POINTS",
+    "FarOut",
+    "FewFirst",
+    "FirstForTests",
+    "Limited",
+    "Most",
+]
 
 
 class Most(NamedTuple):
@@ -41,7 +52,7 @@ MIXTURES = Most(profile=64, tests=16)
 #: so do graded points, and a lattice for the same steps takes long for each, too, and has fewer digits
 POINTS = Most(profile=256, tests=16)
 
-_MOST_FAR_OUT, _MOST_IN_BULK = 16, 16  # readings at a time
+_MOST_FAR_OUT, _MOST_TESTS = 16, 16  # readings at a time
 
 
 class FewFirst(Combined):
@@ -103,21 +114,49 @@ class FarOut(Forwarding):
         return ends
 
 
-class BulkFirst(Forwarding):
-    """Answers of which a few of f, at no small alpha, are asked of another engine first, and the rest if it is wide."""
+class Limited(Forwarding):
+    """Answers of an engine that gives up a delta or an epsilon after so much work, with what it has by then."""
 
-    def __init__(self, answers: Answers, first: Answers, wide: float, least: float) -> None:
+    def __init__(self, answers: Answers, most: float) -> None:
         super().__init__(answers)
-        self._first, self._wide, self._least = first, wide, least
+        self._most = most
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._ask(lambda: self._answers.delta(direction, epsilon))
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        return self._ask(lambda: self._answers.epsilon(direction, delta))
+
+    def _ask(self, ask: Callable[[], Ends]) -> Ends:
+        try:
+            with at_most(self._most):
+                return ask()
+        except WorkSpent:
+            spend(0)  # goes on to break off if it is the whole reading that has taken what it may
+        raise ComputationFailed(f"an engine was given up after {self._most:.0e} units of work: others follow")
+
+
+class FirstForTests(Forwarding):
+    """Answers of which a few of f are asked of another engine first, and if it leaves them wide, of the others.
+
+    Backward they are asked of the others alone: lines of tilts to the left are quick.
+    """
+
+    def __init__(self, answers: Answers, first: Answers, wide: float) -> None:
+        super().__init__(answers)
+        self._first, self._wide = first, wide
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        (bulk,) = np.nonzero((alpha >= self._least) & (alpha < 1))
+        (inner,) = np.nonzero((alpha > 0) & (alpha < 1))
+        if direction == "backward" or not 0 < inner.size <= _MOST_TESTS:
+            return self._answers.tradeoff(direction, alpha)
         ends = Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0))
-        if bulk.size <= _MOST_IN_BULK:
-            with suppress(*GIVES_UP):
-                narrow(ends, bulk, self._first.tradeoff(direction, alpha[bulk]))
+        with suppress(*GIVES_UP):
+            narrow(ends, inner, self._first.tradeoff(direction, alpha[inner]))
         (wide,) = np.nonzero(is_wide(ends, self._wide))
-        if wide.size and not (is_spent() and bulk.size):
+        if wide.size and not is_spent():
             narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends

@@ -19,7 +19,16 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
-from edgeworth.composition.few_first import MIXTURES, MOMENTS, MOMENTS_FOR_TESTS, POINTS, BulkFirst, FarOut, FewFirst
+from edgeworth.composition.few_first import (
+    MIXTURES,
+    MOMENTS,
+    MOMENTS_FOR_TESTS,
+    POINTS,
+    FarOut,
+    FewFirst,
+    FirstForTests,
+    Limited,
+)
 from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
 from edgeworth.composition.samples import density, expected_jumps, samples
 from edgeworth.errors import Unsupported
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgeworth.composition.answered import Answers
-    from edgeworth.losses import TotalLoss
+    from edgeworth.losses import PrivacyLoss, TotalLoss
 
 __all__ = [
     "MANY_PARTS",
@@ -57,7 +66,7 @@ _NOTHING_OPEN = (
     1e-11  # of tilted moments before a lattice: what is wider is taken from it, so that values stay in order
 )
 _WIDE_FOR_A_LATTICE = 1e-4  # what a lattice can narrow of samples beside atoms
-_VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps, or graded points of samples alone
+_VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps
 
 # What a lattice aims at.
 _SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance, and its limits
@@ -69,11 +78,13 @@ MANY_PARTS = 50  # more: a recursion takes too long
 _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
+_VERY_FEW, _QUICK = 20, 3.5e7  # samples alone, whose lines may take so much work: some three seconds
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
 _RARE = 0.03  # n p, below which jumps are rare
-_DEEP = 0.02  # of n p, an alpha below which tests look at jumps, of which lines have all digits
+_FEWEST, _FEW_PER_CUBE = 3, 2.0  # n, and n/mu^3 besides, up to which lines of samples alone take long for f …
+_NO_SMALL_MU, _NOT_DENSE = 0.4, 2e-3  # … above this mu, and below this n p^2
 _LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
 
@@ -93,8 +104,7 @@ class Aim(NamedTuple):
 def along_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral, narrowed by the lattice where that applies; f by the profile of each.
 
-    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere. So
-    are few samples alone, for what even the lattice leaves very wide.
+    Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
     """
     lines = _lines(total, aim)
     if not lattice.applies(total):
@@ -106,18 +116,27 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
         return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
 
+    if spread.applies_alone(total):
+        return _samples_on_lines(total, lines, after, aim)
+
     def others() -> Answers:
-        if spread.applies_alone(total):
-            return Combined(after(), lambda: spread.prepared_alone(total), _VERY_WIDE)
         return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
 
-    if _has_a_wide_bulk(total):
-        points = ByProfile(spread.prepared_alone(total), aim.wide, slow=True)
-        least = _DEEP * expected_jumps(samples(total))
-        return BulkFirst(Combined(lines, others, aim.wide), points, aim.wide, least)
     if has_rare_jumps(total):
         return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines, others, aim.wide)
+
+
+def _samples_on_lines(total: TotalLoss, lines: Answers, lattices: Callable[[], Answers], aim: Aim) -> Answers:
+    """Samples alone that have graded points: lines, the lattice, and the points; of very few, lines that are quick.
+
+    For f the points come first where lines would take long, and are seldom narrow.
+    """
+    points = ByProfile(spread.prepared_alone(total), aim.wide, slow=True)
+    few = sum(n for _, n in samples(total)) <= _VERY_FEW
+    made = Combined(Limited(lines, _QUICK) if few else lines, lattices, aim.wide)
+    made = Combined(made, lambda: points, aim.wide)
+    return FirstForTests(made, points, aim.wide) if _has_a_wide_bulk(total) else made
 
 
 def _lines(total: TotalLoss, aim: Aim) -> Answers:
@@ -134,16 +153,21 @@ def has_rare_jumps(total: TotalLoss) -> bool:
 
 
 def _has_a_wide_bulk(total: TotalLoss) -> bool:
-    """Whether rare samples of little noise are alone: runs without a jump have losses of many sizes, as on no line."""
+    """Whether samples are few, rare and of little noise: without a jump their loss has many sizes, as on no line."""
     parts = samples(total)
-    rare = density(parts) < _DENSE and expected_jumps(parts) < _RARE
-    return rare and _has_little_noise(total) and spread.applies_alone(total)
+    mu = max(_mu(loss.base) for loss, _ in parts)
+    few = mu > _NO_SMALL_MU and sum(n for _, n in parts) <= _FEWEST + _FEW_PER_CUBE * mu**3
+    return few and density(parts) < _NOT_DENSE
+
+
+def _mu(loss: PrivacyLoss) -> float:
+    return loss.mu if isinstance(loss, GaussianLoss) else 0.0
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
     """Whether the tests of a lattice would take all the time that a reading of f has."""
     bases = [loss.base for loss, _ in samples(total)]
-    return any(isinstance(base, GaussianLoss) and base.mu > _LARGE_MU for base in bases)
+    return any(_mu(base) > _LARGE_MU for base in bases)
 
 
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
@@ -203,9 +227,11 @@ def _has_dense_laplace_samples(total: TotalLoss) -> bool:
 
 
 def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
-    """Formulas, one integral or a mixture, and lines with noise or the lattice for what they leave wide."""
+    """Formulas, one integral or a mixture, and lines or the lattice for what they leave wide."""
 
     def after() -> Answers:
+        if spread.applies_alone(total):
+            return along_lines(total, aim)
         return by_lines(total, aim) if noisy_lines.applies(total) else rounded(total, aim)
 
     first = _mixed(total, aim)

@@ -36,7 +36,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | method    | where                                     | engines in turn                                       |
     |---|---|---|
     | contour   | rare jumps of samples beside a rest       | graded points, mixtures, lines, lattice               |
-    | contour   | rare samples of little noise alone        | lines (f: graded points), lattice                     |
+    | contour   | few rare samples of little noise alone    | lines (f: graded points), lattice, graded points      |
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
@@ -45,6 +45,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
     | lattice   | some of them samples                      | the same, with rare outcomes merged or sorted         |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
+    | lattice   | two samples alone                         | an integral, lines, lattice, graded points            |
     | lattice   | few samples beside atoms, rare jumps      | graded points, mixtures, lines, lattice, recursion    |
     | lattice   | few samples beside Laplace noise alone    | lattice, graded points, recursion                     |
     | lattice   | three samples beside others               | lines, graded points, lattice                         |

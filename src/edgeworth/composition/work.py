@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_WORK",
     "WorkSpent",
+    "at_most",
     "breaking_off",
     "going_on",
     "is_spent",
@@ -115,6 +116,21 @@ class breaking_off:  # noqa: N801 - idem
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
             _last.reset(self._token)
+
+
+@contextmanager
+def at_most(units: float) -> Iterator[None]:
+    """What takes more than this is broken off, and sooner if the reading ends before.
+
+    >>> with at_most(10):
+    ...     try:
+    ...         spend(20)
+    ...     except WorkSpent:
+    ...         print("broken off")
+    broken off
+    """
+    with _set(_last, min(_last.get(), spent() + units)):
+        yield
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 import edgeworth as ew
 from edgeworth.composition.contour import prepared
 from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.one_far import log_some_far
 from edgeworth.composition.contour.rung import K_SLACK, STEP_SLACK
 from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.composition.work import MOST_WORK, spent
@@ -78,3 +79,26 @@ def test_nodes_of_log_moments_are_counted_as_work():
 def test_a_line_that_knows_nothing_about_a_root_is_no_error():
     found = ew.account(sgd(0.357, 4.67e-6, 60)).tradeoff(0.007574803574770241)
     assert 0 < found.upper - found.lower <= 1e-6 * found.upper
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n", "direction"),
+    [(1.8944, 1.70014e-6, 3, "both"), (2.2557, 3.393e-6, 16, "forward"), (12.32, 0.006845, 25, "both")],
+)
+def test_a_tiny_delta_is_looked_for_at_its_depth_at_once(sigma, rate, n, direction):
+    """These took five to ten seconds, level by level; epsilon at that delta leads back to where it was read."""
+    account, before = ew.account(sgd(sigma, rate, n), direction=direction), spent()
+    found = account.delta(0.1)
+    assert spent() - before < 0.1 * MOST_WORK
+    assert 0 < found.upper - found.lower <= 1e-6 * found.upper < 1e-50
+    assert account.epsilon(found.upper).lower <= 0.1 <= account.epsilon(found.lower).upper
+
+
+def test_some_losses_far_out_make_about_all_of_a_tail():
+    """As a guess: within some nats of the truth, and never far above the bound that holds."""
+    epsilon = np.array([0.02, 0.1, 0.5])
+    for sigma, rate, n in [(1.9, 2e-6, 3), (1.5, 8e-6, 18), (0.6, 1e-4, 9)]:
+        run = sgd(sigma, rate, n)
+        total = TotalLoss.of(run)
+        truth = np.log(ew.account(run, direction="forward").delta(epsilon).upper)
+        assert np.all(np.abs(log_some_far(total, "forward", epsilon) - truth) < 0.05 * np.abs(truth) + 8)

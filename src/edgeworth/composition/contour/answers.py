@@ -19,7 +19,7 @@ from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.jump_answers import Jumping
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.line_profiles import LEVEL_NATS
-from edgeworth.composition.contour.one_far import log_one_far
+from edgeworth.composition.contour.one_far import log_one_far, log_some_far
 from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.composition.work import WorkSpent, is_spent
 from edgeworth.losses import GaussianLoss, SampledLoss
@@ -243,7 +243,20 @@ class Answers:
             return answers.delta(direction, epsilon[mine])
 
         found = self._narrow_by_whole_lines(direction, ask, self._wide)
+        if found is None and self._is_sparse:
+            found = self._narrow_where_some_are_far(log_some_far(self.total, direction, epsilon), ask)
         return self._ask_again(depth, ask, self._wide) if found is None else found
+
+    def _narrow_where_some_are_far(self, depth: Array, ask: Ask) -> Ends | None:
+        """All answers from the depths at which some losses make all of the sum, if that is far out and they are narrow.
+
+        Lines alone would find out step by step how deep a reading is.
+        """
+        if depth.size and depth.max() < -_SHALLOW:
+            ends = self._ask(np.maximum(depth, -_DEEPEST), ask, self._wide)
+            if not is_wide(ends, self._wide).any():
+                return ends
+        return None
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
