@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition.contour.sampled_gaussian import even_nodes
+from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.errors import ComputationFailed, InvalidArgument, TooLarge
 
 

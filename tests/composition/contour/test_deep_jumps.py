@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import edgeworth as ew
 from edgeworth.composition import spread
 from edgeworth.composition.contour import jumps
-from edgeworth.composition.contour.panels import Sharp, panels
-from edgeworth.composition.contour.sampled_gaussian import Edge, SampledGaussian, even_nodes
+from edgeworth.composition.contour.quadrature import Sharp, even_nodes, panels
+from edgeworth.composition.contour.sampled_gaussian import Edge, SampledGaussian
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 DEPTHS = [1e-50, 1e-70, 1e-100]

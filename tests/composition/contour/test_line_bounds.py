@@ -12,9 +12,10 @@ from flint import arb
 from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.line import Line
+from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import raised
 from edgeworth.composition.contour.rung import SHAPES, Rung
-from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps, even_nodes
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.contour.tilted_part import _spacing, _window, tilt_part
 from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss

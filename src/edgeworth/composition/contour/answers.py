@@ -53,7 +53,6 @@ _MOST_GUESSES = 4
 _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
 _LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
 _FARTHEST = 1e100  # an epsilon whose square is a number
-_SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
 
 
 class Answers:
@@ -63,7 +62,7 @@ class Answers:
         self.total = total
         self._levels: dict[int, LineAnswers] = {}
         samples = gaussian_samples(total)
-        turning = [-math.log(loss.rate) / _mu(loss) ** 2 for loss, _ in samples if loss.rate < _SMALL_RATE]
+        turning = [-math.log(loss.rate) / _mu(loss) ** 2 for loss, _ in samples if loss.rate < jumps.SMALL_RATE]
         self._turning = min(turning, default=math.inf)
         spread = math.sqrt(_LEAST_SHARE * math.fsum(n * (loss.rate * _mu(loss)) ** 2 for loss, n in samples))
         self._most_width = 1 / spread if spread > 0 else math.inf

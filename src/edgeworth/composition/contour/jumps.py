@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["DROPPED_NATS", "Jumps", "Shell", "applies", "likely_jumps", "sorted_runs"]
+__all__ = ["DROPPED_NATS", "SMALL_RATE", "Jumps", "Shell", "applies", "likely_jumps", "sorted_runs"]
 
-_SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
+SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
 _MOST_PARTS = 3  # different samples: each has its own shells
 _MOST_TERMS = 200
 _MOST_JUMPS = 40
@@ -102,7 +102,7 @@ def applies(total: TotalLoss) -> bool:
 
 
 def _may_jump(step: Step) -> bool:
-    return isinstance(step, SampledGaussian) and step.rate < _SMALL_RATE
+    return isinstance(step, SampledGaussian) and step.rate < SMALL_RATE
 
 
 def likely_jumps(total: TotalLoss, log_reading: float) -> int:

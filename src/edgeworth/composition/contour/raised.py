@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, wofz
 
-from edgeworth.composition.contour.sampled_gaussian import even_nodes
+from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.strip import is_steep, strip_growth, turned_by
 from edgeworth.composition.work import spend
 

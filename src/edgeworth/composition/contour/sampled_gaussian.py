@@ -23,8 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from edgeworth.amplification import sampled_loss
-from edgeworth.composition.contour.panels import Sharp, panels
-from edgeworth.errors import TooLarge
+from edgeworth.composition.contour.quadrature import Sharp, fewest_nodes
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
@@ -38,7 +37,6 @@ __all__ = [
     "Step",
     "Steps",
     "cut_for",
-    "even_nodes",
     "log_dropped",
     "log_overlap",
     "sampled_variance",
@@ -54,8 +52,6 @@ _FAR_FROM_STRAIGHT = 4.6  # nats: there r is below 1 %
 _SHARPEST = 0.01
 _LARGEST = 600.0  # of an exponent
 _HALF = -math.log(2)
-_MOST_NODES, _MOST_FOR_MOMENTS = 60_000, 1 << 21  # in x
-_MANY_FOR_MOMENTS, _WORTH = 1_500, 0.7  # of these, from which on panels are tried, and what share of them those may be
 _MOST_STEPS = 60  # of a search …
 _SMALL_STEP = 0.02  # … and where it ends, in units of s
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -216,11 +212,7 @@ class SampledGaussian:
         h = self._spacing(tilt[0])
         if right > self.cut + _WORTH_LOOKING * h:
             right = self._last_high(max(1.0, tilt[1]), right)
-        window = max(left, -60.0), right
-        even = (right - window[0]) / h
-        most = min(_WORTH * even, _MOST_FOR_MOMENTS)
-        few = panels(window, self._sharp(tilt), int(most)) if even > _MANY_FOR_MOMENTS else None
-        x, log_share = few if few is not None else (even_nodes(h, window, _MOST_FOR_MOMENTS), math.log(h))
+        x, log_share = fewest_nodes(h, (max(left, -60.0), right), self._sharp(tilt))
         return Nodes(self.loss(x), self.log_density(x) + log_share)
 
     def _sharp(self, tilt: tuple[float, float]) -> list[Sharp]:
@@ -253,13 +245,6 @@ class SampledGaussian:
         rise = steep * min((self.mu * y) ** 2 / 7, -math.log1p(-self.rate))
         wide = 2 * math.pi * y / (_NATS + bend * y * y + rise)
         return min(max(wide, math.pi / math.sqrt(_NATS * (bend + steep * self.mu**2 / 7))), _LONGEST)
-
-
-def even_nodes(h: float, window: tuple[float, float], most: int = _MOST_NODES) -> Array:
-    """Multiples of h that cover the window."""
-    if (window[1] - window[0]) / h > most:
-        raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
-    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
 
 
 Step: TypeAlias = PrivacyLoss | SampledGaussian

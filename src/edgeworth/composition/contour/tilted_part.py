@@ -18,8 +18,9 @@ from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.laplace_formula import LaplaceFormula
 from edgeworth.composition.contour.mean_apart import MeanApart, is_worth_it, mean_apart
+from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import Raised, raised
-from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, even_nodes
+from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.shifted import (
     WIDEST_STRIP,
     Shifted,

@@ -1,6 +1,6 @@
-"""Nodes for the log moments of a sample with sharp edges: Gauss-Legendre panels, short next to the edges alone.
+"""Nodes along x for one sample: even ones, or for the log moments of one with sharp edges Gauss-Legendre panels.
 
-Even nodes would have to be as close everywhere as the sharpest edge wants them.
+Even nodes have to be as close everywhere as the sharpest edge wants them; panels are short next to the edges alone.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from edgeworth.errors import TooLarge
 
+if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
-__all__ = ["Sharp", "panels"]
+__all__ = ["Sharp", "even_nodes", "fewest_nodes", "panels"]
 
+_MOST_NODES, _MOST_FOR_MOMENTS = 60_000, 1 << 21
+_MANY, _WORTH = 1_500, 0.7  # even nodes, from which on panels are tried, and what share of them those may be
 _POINT, _SHARE = np.polynomial.legendre.leggauss(20)
 _LONGEST = 0.5  # of a panel: the density of the noise, and waves along the loss
 _SHORT = 2.0  # of one next to an edge, in units of its softness
@@ -32,7 +34,21 @@ class Sharp(NamedTuple):
     after: float = 0.0
 
 
-def panels(window: tuple[float, float], edges: Iterable[Sharp], most: int) -> tuple[Array, Array] | None:
+def even_nodes(h: float, window: tuple[float, float], most: int = _MOST_NODES) -> Array:
+    """Multiples of h that cover the window."""
+    if (window[1] - window[0]) / h > most:
+        raise TooLarge(f"the quadrature of the loss would need {(window[1] - window[0]) / h:.0f} points")
+    return h * np.arange(math.floor(window[0] / h), math.ceil(window[1] / h) + 1, dtype=np.float64)
+
+
+def fewest_nodes(h: float, window: tuple[float, float], edges: list[Sharp]) -> tuple[Array, Array | float]:
+    """Nodes in the window, and logs of their weights: even ones, or panels if these are far fewer."""
+    even = (window[1] - window[0]) / h
+    few = panels(window, edges, int(min(_WORTH * even, _MOST_FOR_MOMENTS))) if even > _MANY else None
+    return few if few is not None else (even_nodes(h, window, _MOST_FOR_MOMENTS), math.log(h))
+
+
+def panels(window: tuple[float, float], edges: list[Sharp], most: int) -> tuple[Array, Array] | None:
     """Nodes in the window, and logs of their weights; None if they would be more than so many.
 
     >>> x, log_weight = panels((-10.5, 10.5), [Sharp(3.0, 0.01)], 2000)
