@@ -10,6 +10,7 @@ from flint import acb, arb, ctx
 
 import edgeworth as ew
 from edgeworth.composition.contour.integrals import Integrals
+from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.overlap_ceiling import OverlapCeiling
 from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.losses import TotalLoss
@@ -327,3 +328,16 @@ def test_known_values(sigma, rate, n, delta, known):
 def test_epsilon_has_nine_digits(sigma, rate, n):
     bracket = contour(sgd(sigma, rate, n)).epsilon(np.array([1e-5, 1e-7, 1e-9, 1e-12]))
     assert np.all(bracket.upper - bracket.lower <= 1e-9 * bracket.upper)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n"), [(0.8, 0.00512, 5000), (2.0, 0.1, 60), (5.0, 0.9, 40), (0.5, 0.01, 500)]
+)
+def test_the_line_of_the_lower_branch_supports_the_symmetrised_curve(sigma, rate, n):
+    """The lines of both branches say no more than a rounding."""
+    answers, alpha = LineAnswers(TotalLoss.of(sgd(sigma, rate, n)), 0), np.linspace(0.01, 0.99, 45)
+    found = answers.tradeoff("both", alpha)
+    slopes = [np.zeros(1), *(answers._threshold(way, alpha)[0] for way in ("forward", "backward"))]
+    best = np.maximum.reduce(answers._supported(alpha, slopes))
+    assert np.all(found.lower >= best * (1 - 1e-9))
+    assert np.all(found.upper - found.lower <= 1e-9 * found.upper)

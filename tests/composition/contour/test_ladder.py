@@ -185,3 +185,24 @@ def test_the_profile_far_left_is_one_less_its_complement(direction):
     assert np.all(upper - lower <= 1e-9)
     for less, more in itertools.pairwise(range(epsilon.size)):
         assert lower[more] <= upper[less]
+
+
+@pytest.mark.parametrize(("kind", "side"), [("alpha", "right"), ("beta", "left")])
+def test_a_tail_does_without_the_rung_beside_a_pole_that_it_lacks(kind, side):
+    integrals = Integrals(Steps.of(sgd(0.8, 0.00512, 5000)))
+    median = np.array([integrals.mean_under_p if kind == "alpha" else integrals.mean_under_q])
+    ((rung, _),) = integrals.owners(kind, median)
+    assert rung.c == integrals.ladder(side).table[1, 0]
+    left_out = integrals._rung(side, 0)
+    mine, theirs = rung.ends(kind, median), left_out.ends(kind, median)
+    assert mine.lower <= theirs.upper
+    assert theirs.lower <= mine.upper
+    assert mine.upper - mine.lower < 1e-11
+    assert left_out.line.t.size > 2 * rung.line.t.size
+
+
+def test_a_profile_and_a_tail_of_that_pole_have_the_rung_beside_it():
+    integrals = Integrals(Steps.of(sgd(0.8, 0.00512, 5000)))
+    for kind in ("delta", "power"):
+        integrals.owners(kind, np.array([integrals.mean_under_q]))
+        assert integrals._integrands(kind)[0][0] == ("right", 0)
