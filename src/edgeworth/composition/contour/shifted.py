@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.strip import HIGHEST, bend_of_turned, turned_by
+from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
@@ -36,6 +37,7 @@ _BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
 _SHIFTED_QUADRATURE = 2e-17
 _DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
 _STEEPEST = 300.0  # nats that a tilt may add on a shifted line
+_TERM = 0.15  # units of work for an exponential of a bound
 
 
 class Shifted(NamedTuple):
@@ -57,6 +59,7 @@ class Shifted(NamedTuple):
     def log_bound(self, t: Array, weight: Array) -> Array:
         """At least log |phi| at each t and beyond it."""
         exponent = np.multiply.outer(-t, self.fall)
+        spend(_TERM * exponent.size)
         if self.masses is not None:
             sums = np.einsum("...x,...x", np.exp(np.maximum(exponent, -_DEEPEST)), self.masses) + self.edge
             return np.asarray(np.minimum(np.min(self.growth + np.log(sums), axis=1) + _SUM_NOISE, 0.0))
