@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses.moments import excess
 
@@ -25,7 +24,6 @@ SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the su
 _ADDED = 48 * float(np.finfo(np.longdouble).eps)  # the same of a sum in extended precision, where there is one
 NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
 _LARGEST = 600.0  # of an exponent
-_NODE = 1.0  # units of work for a term
 _NEAR_Q = 0.5  # of the distance of a tilt from 1, below which moments are taken over Q
 
 
@@ -47,7 +45,6 @@ def certified_moment(
     `missing` is what small terms do not have of a law that is not whole, `extra` the noise of its window, and `moved`
     the absolute error of L, besides a relative one.
     """
-    spend(_NODE * loss.size)
     tilted = c * loss
     if (tilted + log_weight).max() < _LARGEST and loss.max() < _LARGEST:
         if abs(c - 1) < _NEAR_Q:

@@ -37,7 +37,7 @@ _BOUND_NOISE = 1e-14  # of those sums, and what the quadrature leaves of them
 _SHIFTED_QUADRATURE = 2e-17
 _DEEPEST, _SUM_NOISE = 600.0, 1e-9  # nats that a term of a sum of positive ones may lose, and its noise
 _STEEPEST = 300.0  # nats that a tilt may add on a shifted line
-_TERM = 0.1  # units of work for an exponential of a bound
+_TERM = 0.05  # units of work for an exponential of a bound
 
 
 class Shifted(NamedTuple):

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.work import spend
-
 if TYPE_CHECKING:
     from edgeworth.losses import ReplacedGaussianLoss
     from edgeworth.losses.law import Array
@@ -29,7 +27,6 @@ _PANEL_POINT, _PANEL_SHARE = np.polynomial.legendre.leggauss(16)
 _PANELS = 24  # of a wide cell
 _NARROWEST, _NARROW = 0.02, 0.5  # the logarithm of the integrand moves by less where five, seven nodes are enough
 _NATS = 46.0  # e^-46 = 1e-20: what a wide cell may leave out of an integral, relative to it
-_CELL, _WIDE_CELL = 3.0, 150.0  # units of work for a cell, and for a wide one besides
 _BLOCK, _WIDE_BLOCK = 2**16, 2**10  # cells at a time: some megabytes
 
 
@@ -108,7 +105,6 @@ def _block_shares(x: Array, end: Array, length: Array, mu: float) -> tuple[Array
             front = -0.5 * start * start - _LOG_ROOT_TWO_PI + np.log(d)
             log_left[narrow], log_right[narrow] = front + np.log(left), front + np.log(to_right)
     (wide,) = np.nonzero(~(change <= _NARROW))
-    spend(_CELL * x.size + _WIDE_CELL * wide.size)
     for begin in range(0, wide.size, _WIDE_BLOCK):
         at = wide[begin : begin + _WIDE_BLOCK]
         log_left[at], log_right[at] = _wide_shares(x[at], end[at], length[at], mu)
