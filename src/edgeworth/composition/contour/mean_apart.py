@@ -31,6 +31,7 @@ _UNIT = 2.0**-53
 _MANY = 10_000  # steps, of fewer of which the ulps of a rate count less than those of 1
 _ULPS = 256  # of a term, about
 _ALLOWED = 1e-10  # relative error of phi^n by ulps of first order, up to which they are left alone
+_ALLOWED_WHOLE = 3e-9  # the same of a law that is not cut
 _GAIN = 0.3  # of terms of first order, which those of second order must not exceed
 _NEAR = 0.5  # of an angle, below which a series has more digits
 _TERMS = 17  # of that series: the next one is below 0.5^16 2/18! < 1e-20 of the first
@@ -41,14 +42,18 @@ _TURNED = 6.0  # at least 0.95 pi - log cos(0.95 pi/2): what |L| has more off th
 _DROPPED = 2e-11  # relative error of the masses that are dropped
 
 
-def is_worth_it(count: int, frequency: float, loss: Array, weight: Array) -> bool:
-    """Whether ulps of first order would count so much, and those of second order less."""
+def is_worth_it(count: int, frequency: float, loss: Array, weight: Array, *, whole: bool = False) -> bool:
+    """Whether ulps of first order would count so much, and those of second order less.
+
+    They count most at the last frequency, where phi^n of a whole law is next to nothing: it may have more of them.
+    """
     if count < _MANY:
         return False
     length = np.abs(loss)
     first = float(weight @ length)
     second = float(weight @ np.minimum(0.5 * frequency * length * length, 2 * length))
-    return count * frequency * first * _ULPS * _UNIT > _ALLOWED and second < _GAIN * first
+    allowed = _ALLOWED_WHOLE if whole else _ALLOWED
+    return count * frequency * first * _ULPS * _UNIT > allowed and second < _GAIN * first
 
 
 class WaveNodes(NamedTuple):

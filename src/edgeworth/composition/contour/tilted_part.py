@@ -300,7 +300,7 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         make_raised=high,
         blur=blur,
     )
-    if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight):
+    if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight, whole=step.is_whole):
         return replace(made, apart=mean_apart(made, step, c, log_weight, (of_window, moved)))
     return made
 
