@@ -41,6 +41,7 @@ _DROPPED_NATS = 25.0  # the dropped mass is below e^-25 = 1e-11 of the reading
 _LEAST_SHARE = 0.7  # Var L >= (E L')^2 = (mu E r)^2, and E r is nearly the rate where the tilt can stay with the bulk
 _SMALL = 1e-150  # a reading, for which no jumps are followed
 _SHALLOW = 20.0  # nats: what is less deep is treated as if it were this deep
+_FAR_OUT = 75.0  # nats: what is less deep takes lines a step or two to find
 _DEEPEST = 750.0  # nats: beyond, numbers underflow
 _UNDERFLOWS, _LEAST = -746.0, 5e-324  # a logarithm below which a reading is less than the smallest number
 _SPARSE = 0.02  # n p^2 below which a law that splits in two is not read without its jumps
@@ -251,7 +252,7 @@ class Answers:
 
         Lines alone would find out step by step how deep a reading is.
         """
-        if depth.size and depth.max() < -_SHALLOW:
+        if depth.size and depth.max() < -_FAR_OUT:
             ends = self._ask(np.maximum(depth, -_DEEPEST), ask, self._wide)
             if not is_wide(ends, self._wide).any():
                 return ends
