@@ -277,6 +277,13 @@ def test_epsilon_is_narrow_and_falls_without_jumps():
     assert np.max(step) == step[0]
 
 
+def test_a_circle_that_serves_a_long_range_leaves_out_less():
+    """At 20.0019 the best circle is that of a place 21 nats away, from where terms left out grow by as much."""
+    answers = ResidueAnswers(TotalLoss.of(ew.Laplace(28.3) ** 811))
+    ends = answers.epsilon("backward", np.geomspace(1e-90, 1e-100, 24))
+    assert np.all(ends.upper - ends.lower <= 1e-12 * ends.upper)
+
+
 def test_more_steps_and_less_noise_leak_more():
     epsilon = np.array([0.0, 0.2, 0.5])
     few, more, louder = (

@@ -125,7 +125,7 @@ def test_a_circle_on_either_side_of_the_poles_says_the_same(number):
     for start in (0, 1, 2):
         loss = np.array([1.1 * start + 0.3])
         truth, t = TRUTH["truth"]("delta", [(2.0, 3)], [], float(loss[0])), circles.expansion.below(loss)
-        station = Station(number, -math.inf, float(t[0]), 0.3)
+        station = Station(number, -math.inf, float(t[0]), 0.3, 0.0)
         value, error = circle.Circle(circles, station).read("delta", t, t)
         assert abs(truth - value[0]) <= error[0]
 

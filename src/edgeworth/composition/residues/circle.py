@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.residues.expansion import UNIT, Group
-from edgeworth.composition.residues.stations import Kind, Sup, guide, ladder, log_poles, stations
+from edgeworth.composition.residues.stations import RANGE_NATS, Kind, Sup, guide, ladder, log_poles, stations
 from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Circles", "Kind", "Reading"]
 
 _ALIAS_NATS = 41.0  # aliases are held below e^-41 of the largest integrand on the circle
-_DROP_NATS = 60.0  # terms this much smaller than the integrand are left out, and bounded
+_DROP_NATS = 60.0  # terms this much smaller than the integrand are left out, and bounded; more on a longer range
 _NODES = (32, 64, 128, 256, 512, 1024, 2048)
 _AT_ONCE = 500  # readings of one circle
 _STRIDE, _FARTHEST_NATS = 2, 3.0  # which other circles may bound the aliases
@@ -107,14 +107,14 @@ class Circle:
     """One circle: its nodes in the upper half plane, the two simple poles, and sums of terms with the largest tau."""
 
     def __init__(self, owner: Circles, station: Station) -> None:
-        number, self.start, self.centre, tilt = station
+        number, self.start, self.centre, tilt, reach = station
         self.expansion, self.radius = owner.expansion, float(owner.radii[number])
         self._choose(owner.radii[number % _STRIDE :: _STRIDE], tilt)
         self.angle = np.pi * (2 * np.arange(self.nodes // 2) + 1) / self.nodes
         self.z = self.radius * np.exp(1j * self.angle)
         half, self.common = _logs_of_w(self.radius, self.angle)
         self.counts = float(np.max(owner.small.m)), float(np.max(owner.large.m))
-        small, large = self._pruned(owner)
+        small, large = self._pruned(owner, _DROP_NATS + max(self.radius * reach - RANGE_NATS, 0.0))
         self._columns(small, large, half)
         spend(_TERM * self._paired.size + _RUNNING * self._running.size)
         self.size = (large.tau.size + small.tau.size) * (self.nodes // 2 + 2) * 2
@@ -139,8 +139,8 @@ class Circle:
         inside = self.others.min() > 0.5
         self.missed = 0.0 if inside else 1 / (1 + math.exp(min(self.nodes * math.log(2 * self.radius), 700.0)))
 
-    def _pruned(self, owner: Circles) -> tuple[Group, Group]:
-        """Both groups without the terms that no t here asks for, or too small to matter, whose sum is bounded."""
+    def _pruned(self, owner: Circles, drop: float) -> tuple[Group, Group]:
+        """Both groups without the terms that no t here asks for, or small by `drop` nats, whose sum is bounded."""
         least = self.start - 4 * float(self.expansion.place_error(np.asarray(self.start)))
         small = _taken(owner.small, owner.small.tau > least - float(owner.large.tau[0]))
         large = _taken(owner.large, owner.large.tau > least - float(np.max(owner.small.tau)))
@@ -148,7 +148,7 @@ class Circle:
         if owner.small.tau.size > 1:
             return small, large
         log_sup = self._largest_moduli(large)
-        big = log_sup > float(np.max(log_sup)) - _DROP_NATS
+        big = log_sup > float(np.max(log_sup)) - drop
         if not big.all():
             rest = log_sup[~big]
             self.dropped = float(np.max(rest)) + math.log(rest.size) + 1e-9

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from edgeworth.composition.residues.expansion import Expansion
     from edgeworth.losses.law import Array
 
-__all__ = ["Guide", "Kind", "Station", "Sup", "guide", "ladder", "log_poles", "stations"]
+__all__ = ["RANGE_NATS", "Guide", "Kind", "Station", "Sup", "guide", "ladder", "log_poles", "stations"]
 
 #: what is read at t: E_P[(e^T - e^t)_+], P[T > t] or Q[T > t]
 Kind: TypeAlias = Literal["delta", "alpha", "power"]
 
 _RATIO = 1.2  # of neighbouring radii; 1/2 lies in the middle of two of them
 _MARGIN = 8  # radii at either end of the ladder that only bound aliases
-_RANGE_NATS = 8.0  # that one circle serves
+RANGE_NATS = 8.0  # that one circle serves, if the guide has so many t
 _NEAREST = 1e-18  # of the largest loss, beside it: what a threshold may be away is half an ulp, or less by chance
 
 
@@ -41,6 +41,8 @@ class Station(NamedTuple):
     start: float
     centre: float
     tilt: float
+    reach: float
+    """How far from the centre the t are that it serves, but for those beyond both ends of the guide."""
 
 
 def ladder(expansion: Expansion) -> Array:
@@ -70,17 +72,18 @@ def guide(expansion: Expansion, radii: Array) -> Guide:
 
 
 def stations(known: Guide, radii: Array) -> list[Station]:
-    """Runs of t with one best radius, cut where the integrand changes by more than _RANGE_NATS; by t."""
+    """Runs of t with one best radius, cut where the integrand changes by more than RANGE_NATS; by t."""
     t, best, tilt, _ = known
     edges = [0]
     for k in range(1, t.size):
-        if best[k] != best[k - 1] or radii[best[k]] * (t[k] - t[edges[-1]]) > _RANGE_NATS:
+        if best[k] != best[k - 1] or radii[best[k]] * (t[k] - t[edges[-1]]) > RANGE_NATS:
             edges.append(k)
     found = []
     for first, end in zip(edges, [*edges[1:], t.size], strict=True):
         start = float(t[first]) if first else -math.inf
         middle = (first + end - 1) // 2
-        found.append(Station(int(best[first]), start, float(t[middle]), float(tilt[middle])))
+        reach = max(float(t[min(end, t.size - 1)] - t[middle]), float(t[middle] - t[first]))
+        found.append(Station(int(best[first]), start, float(t[middle]), float(tilt[middle]), reach))
     return found
 
 
