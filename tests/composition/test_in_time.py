@@ -60,6 +60,34 @@ def test_nothing_is_broken_off_where_no_other_engine_answers():
     assert slow.taken == 300
 
 
+class Clock:
+    """Every step of work takes so many seconds."""
+
+    def __init__(self, monkeypatch, seconds):
+        self.now, self.seconds = 1000.0, seconds
+        monkeypatch.setattr(work.time, "monotonic", self.tick)
+
+    def tick(self):
+        self.now += self.seconds
+        return self.now
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(1, 10.0), (2, 20.0), (9, 20.0)])
+def test_on_a_slow_machine_the_clock_ends_a_reading_before_its_work_is_spent(monkeypatch, count, seconds):
+    endless, clock = Engine(10**6, 1e-9), Clock(monkeypatch, 0.2)
+    begin = clock.now
+    Remembered(InTime(endless, lambda: Engine(0, 0.1))).tradeoff("forward", np.full(count, 0.1))
+    assert 0.8 * seconds < clock.now - begin < seconds
+    assert endless.taken < 100  # steps of work, of which a reading may take a hundred
+
+
+def test_on_a_slow_machine_no_further_engine_is_begun(monkeypatch):
+    Clock(monkeypatch, 0.2)
+    first, second = Engine(40, 0.1), Engine(1, 1e-9)
+    Remembered(InTime(Combined(first, lambda: second), lambda: Engine(0, 0.5))).tradeoff("forward", np.array([0.1]))
+    assert (first.taken, second.taken) == (40, 0)
+
+
 def test_no_engine_takes_what_is_broken_off_for_its_own_failure():
     """They catch what they raise, and may remember that a line or a lattice cannot be had."""
     assert not issubclass(WorkSpent, (ArithmeticError, ValueError, ew.EdgeworthError))

@@ -3,11 +3,15 @@
 One unit is a point of a law that is convolved, some 80 ns. A reading may take so much of it: once that is spent, no
 further engine is turned to, searches end, and the best ends so far are the answer. What goes on for long after that is
 broken off in the middle, wherever others know ends of the same reading.
+
+A clock stands beside the count for machines on which a unit takes twice as long: nobody waits for more than ten seconds.
+Ends that hold are wider then, and they may depend on the machine.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from contextvars import Token
 
 __all__ = [
+    "LONGEST",
     "MOST_WORK",
     "WorkSpent",
     "at_most",
@@ -32,10 +37,13 @@ __all__ = [
 MOST_WORK = 7e7  # for one reading, after which nothing more is begun: some six seconds
 _ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
+LONGEST = 7.5  # seconds for one reading, after which nothing more is begun on a slow machine …
+_BROKEN_OFF = 8.5  # … and after which what was begun is broken off
 
 _spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)
 _end: ContextVar[float | None] = ContextVar("edgeworth_end_of_reading", default=None)
 _last: ContextVar[float] = ContextVar("edgeworth_last_of_reading", default=math.inf)
+_begun: ContextVar[tuple[float, int]] = ContextVar("edgeworth_begin_of_reading", default=(math.inf, 1))
 
 
 class WorkSpent(Exception):
@@ -53,10 +61,16 @@ def spend(units: float) -> None:
     >>> spent() - before
     1000.0
     """
-    total = _spent.get() + units
+    total, last = _spent.get() + units, _last.get()
     _spent.set(total)
-    if total > _last.get():
+    if total > last or (last < math.inf and _is_late(_BROKEN_OFF)):
         raise WorkSpent
+
+
+def _is_late(seconds: float) -> bool:
+    """Whether the reading began longer ago than that, for each of the values that it may take it for."""
+    begun, values = _begun.get()
+    return time.monotonic() - begun > values * seconds
 
 
 def spent() -> float:
@@ -77,19 +91,21 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
     False
     """
 
-    __slots__ = ("_count", "_token")
+    __slots__ = ("_tokens", "_values")
 
     def __init__(self, count: int) -> None:
-        self._count = count
-        self._token: Token[float | None] | None = None
+        self._values = min(max(count, 1), _AT_ONCE)
+        self._tokens: tuple[Token[float | None], Token[tuple[float, int]]] | None = None
 
     def __enter__(self) -> None:
         if _end.get() is None:
-            self._token = _end.set(spent() + MOST_WORK * min(max(self._count, 1), _AT_ONCE))
+            end = _end.set(spent() + MOST_WORK * self._values)
+            self._tokens = end, _begun.set((time.monotonic(), self._values))
 
     def __exit__(self, *_: object) -> None:
-        if self._token is not None:
-            _end.reset(self._token)
+        if self._tokens is not None:
+            _end.reset(self._tokens[0])
+            _begun.reset(self._tokens[1])
 
 
 class breaking_off:  # noqa: N801 - idem
@@ -171,4 +187,4 @@ def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
 def is_spent() -> bool:
     """Whether the reading has taken what it may."""
     end = _end.get()
-    return end is not None and spent() > end
+    return end is not None and (spent() > end or (end < math.inf and _is_late(LONGEST)))
