@@ -4,8 +4,8 @@ One unit is a point of a law that is convolved, some 80 ns. A reading may take s
 further engine is turned to, searches end, and the best ends so far are the answer. What goes on for long after that is
 broken off in the middle, wherever others know ends of the same reading.
 
-A clock stands beside the count for machines on which a unit takes twice as long: nobody waits for more than ten seconds.
-Ends that hold are wider then, and they may depend on the machine.
+A clock stands beside the count for machines on which a unit takes twice as long: nobody waits for longer than ten
+seconds. The ends are wider then, and hold like any others, but they may depend on the machine.
 """
 
 from __future__ import annotations
