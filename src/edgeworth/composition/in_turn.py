@@ -61,7 +61,7 @@ __all__ = [
 
 # Relative widths above which the next engine is asked.
 _WIDE = 1e-6  # where no tolerance says so
-_NEARLY_ALL_DIGITS = 1e-9  # of residues, behind which the line integral has more
+_NEARLY_ALL_DIGITS = 1e-9  # of residues, behind which the line integral has more, and of that, where formulas have
 _NOTHING_OPEN = (
     1e-11  # of tilted moments before a lattice: what is wider is taken from it, so that values stay in order
 )
@@ -106,7 +106,9 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
     Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
     """
-    lines = _lines(total, aim)
+    lines: Answers = _lines(total, aim)
+    if mixture.has_normal_noise(total):  # between atoms that are far apart a line has fewer digits
+        lines = Combined(lines, lambda: _mixed(total, aim), min(_NEARLY_ALL_DIGITS, aim.wide))
     if not lattice.applies(total):
         return lines
 

@@ -33,7 +33,6 @@ Way: TypeAlias = Literal["forward", "backward"]
 _WIDE = 1e-6  # relative: up to here f is searched for in quicker answers
 _UNIT = 2.0**-53
 _MOST_SECANTS = 40
-_CLOSE = 1e-9  # relative to the target: a delta that needs no other secant
 _MOST_LEFT = 32  # values of a call that has spent its work, for which the moments are asked
 _ULPS = 64 * _UNIT  # of the largest loss, which is a sum of some
 
@@ -43,6 +42,8 @@ class ProfileAlone(SearchedAnswers):
 
     The search begins with what quicker answers say, if there are some, or else the tilted moments.
     """
+
+    CLOSE = 1e-9  #: relative to the target: a delta that needs no other secant
 
     def __init__(self, total: TotalLoss, quick: ProfileAlone | None = None) -> None:
         self._moments, self._quick = moments.prepared(total), quick
@@ -83,7 +84,7 @@ class ProfileAlone(SearchedAnswers):
                 place = 0.5 * (left + right)
             last = self._height(direction, place, delta)
             left, right = (place, right) if last[0] > 0 else (left, place)
-            if abs(last[0]) <= max(0.1 * min(last[1], 1.0), _CLOSE) or right - left <= 4 * _UNIT * right:
+            if abs(last[0]) <= max(0.1 * min(last[1], 1.0), self.CLOSE) or right - left <= 4 * _UNIT * right:
                 break
         slope = (last[0] - before[0]) / (place - other) if place != other else 0.0
         margin = 2 * (min(last[1], 1.0) + abs(last[0])) / max(-slope, 1e-300)

@@ -3,6 +3,7 @@
 from edgeworth.composition.mixture.engine import (
     applies,
     has_formulas,
+    has_normal_noise,
     has_remainder,
     has_two_lattices,
     integrates_normal_noise,
@@ -13,6 +14,7 @@ from edgeworth.composition.mixture.engine import (
 __all__ = [
     "applies",
     "has_formulas",
+    "has_normal_noise",
     "has_remainder",
     "has_two_lattices",
     "integrates_normal_noise",

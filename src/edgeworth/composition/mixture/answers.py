@@ -42,7 +42,9 @@ _TOO_SMALL = 1e-31  # a delta of which no more digits are asked for
 
 
 class OneBeside(ProfileAlone):
-    """One step that has a formula beside few-valued ones."""
+    """One formula beside few-valued steps."""
+
+    CLOSE = 1e-13  #: nine digits of a small epsilon are worth another sum
 
     def __init__(self, total: TotalLoss, mixed: Mixed) -> None:
         super().__init__(total)

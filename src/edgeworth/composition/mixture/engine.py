@@ -1,7 +1,7 @@
 """Certified composition of few steps with noise beside few-valued ones, as a mixture over the values of the latter.
 
-One step has a formula; two are one formula integrated over the other; more samples of Gaussian noise have lines, and
-steps that share one lattice Fourier sums.
+One step has a formula, and so has Gaussian noise in any number of them; two are one formula integrated over the other;
+more samples of Gaussian noise have lines, and steps that share one lattice Fourier sums.
 `docs/proofs/mixture.md` proves every bound.
 """
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "applies",
     "has_formulas",
+    "has_normal_noise",
     "has_remainder",
     "has_two_lattices",
     "integrates_normal_noise",
@@ -44,7 +45,7 @@ __all__ = [
     "remainder_of",
 ]
 
-_MOST_ATOMS, _MOST_BESIDE = 2**17, 100  # values beside one step, and beside more
+_MOST_ATOMS, _MOST_BESIDE = 2**17, 100  # values beside one formula, and beside more
 _MOST_FOR_TESTS = 1_000  # beside samples whose 1 - delta is read, most of whose terms cost nothing
 _AIM, _QUICK, _COARSE = 5e-8, 1e-5, 1e-3  # relative widths: of a reading, of one on the way, of a glance
 _LINES = 2e-7  # the same where lines are read, which take longer
@@ -64,20 +65,32 @@ def applies(total: TotalLoss) -> bool:
     [True, True, False]
     """
     others, few_valued = _split(total)
-    count = _count(others)
     if has_two_lattices(total):
         return True
     if has_formulas(total):
-        answered = count == 1 or any(can_be_integrated(loss) for loss, _ in others.parts)
+        answered = _has_one_formula(others) or any(can_be_integrated(loss) for loss, _ in others.parts)
     else:
         answered = _are_samples(others) and bool(few_valued.parts)
     return answered and total.is_exact and _atoms(total) is not None
 
 
 def has_formulas(total: TotalLoss) -> bool:
-    """Whether one step or two with formulas are all that is not few-valued."""
+    """Whether one step or two with formulas, or Gaussian noise, are all that is not few-valued."""
     others = _split(total)[0]
-    return 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
+    two = 1 <= _count(others) <= _TWO and all(_has_formula(loss) for loss, _ in others.parts)
+    return two or _is_normal(others)
+
+
+def has_normal_noise(total: TotalLoss) -> bool:
+    """Whether Gaussian noise, in any number of steps, is beside steps with atoms: one formula for every value.
+
+    >>> import edgeworth as ew
+    >>> noise, response = ew.Gaussian(2.0) ** 30 * ew.Gaussian(3.0), ew.RandomizedResponse(0.5)
+    >>> [has_normal_noise(TotalLoss.of(run)) for run in (noise, noise * response, noise * response * ew.Laplace(2.0))]
+    [False, True, False]
+    """
+    others, few_valued = _split(total)
+    return bool(few_valued.parts) and _is_normal(others)
 
 
 def integrates_normal_noise(total: TotalLoss) -> bool:
@@ -126,8 +139,8 @@ def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.p
     atoms = _atoms(total)
     if atoms is None or not applies(total):
         raise Unsupported("these are not few steps with noise beside steps that take few values")
-    if _count(others) == 1:
-        return OneBeside(total, Mixed(Formula(others.parts[0][0]), atoms))
+    if _has_one_formula(others):
+        return OneBeside(total, Mixed(Formula(others), atoms))
     if not has_formulas(total):
         rough = Combined(spread.prepared_alone(total), lambda: moments.prepared(others), _COARSE)
         profiles = _by_answers(rough), _by_answers(lines(others))
@@ -153,7 +166,7 @@ def _split(total: TotalLoss) -> tuple[TotalLoss, TotalLoss]:
 def _atoms(total: TotalLoss) -> MergedValues | None:
     """All values of the few-valued steps; None where these are too many."""
     others, few_valued = _split(total)
-    return atoms_of(few_valued, _MOST_ATOMS if _count(others) == 1 else _MOST_BESIDE)
+    return atoms_of(few_valued, _MOST_ATOMS if _has_one_formula(others) else _MOST_BESIDE)
 
 
 def _are_samples(others: TotalLoss) -> bool:
@@ -164,6 +177,14 @@ def _are_samples(others: TotalLoss) -> bool:
 
 def _count(total: TotalLoss) -> int:
     return sum(n for _, n in total.parts)
+
+
+def _has_one_formula(others: TotalLoss) -> bool:
+    return _count(others) == 1 or _is_normal(others)
+
+
+def _is_normal(others: TotalLoss) -> bool:
+    return bool(others.parts) and all(isinstance(loss, GaussianLoss) for loss, _ in others.parts)
 
 
 def _has_formula(loss: PrivacyLoss) -> bool:
@@ -177,7 +198,7 @@ def _integrated(others: TotalLoss) -> Integrated:
     """One of two steps integrated, that with Laplace noise first: its places are fewer."""
     losses = [loss for loss, n in others.parts for _ in range(n)]
     one, other = sorted(losses, key=lambda loss: (not can_be_integrated(loss), loss.support[1]))
-    return Integrated(one, Formula(other))
+    return Integrated(one, Formula(TotalLoss(((other, 1),), is_finite=True)))
 
 
 def _by_answers(answers: Answers) -> Read:

@@ -1,4 +1,4 @@
-"""Ends of the profile of one step that has a formula, alone or beside few-valued steps.
+"""Ends of the profile of one step, or of several, that have one formula, alone or beside few-valued steps.
 
 Beside losses l_j with masses p_j under P and q_j under Q
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from edgeworth.composition import closed_form
 from edgeworth.composition.work import spend
-from edgeworth.losses import SampledLoss, TotalLoss
+from edgeworth.losses import SampledLoss
 
 if TYPE_CHECKING:
     from edgeworth.composition.profile_alone import Way
-    from edgeworth.losses import MergedValues, PrivacyLoss
+    from edgeworth.losses import MergedValues, PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
 __all__ = ["Formula", "Mixed", "placed"]
@@ -32,17 +32,17 @@ _NEGLIGIBLE = 1e-14  # of a reading: what all of these may leave open
 
 
 class Formula:
-    """One step."""
+    """One step, or Gaussian noise in any number of them."""
 
-    def __init__(self, loss: PrivacyLoss) -> None:
-        composed = closed_form.compose(TotalLoss(((loss, 1),), is_finite=True))
+    def __init__(self, total: TotalLoss) -> None:
+        composed = closed_form.compose(total)
         assert composed.lower is not None
         assert composed.upper is not None
         over, under = composed.lower.profile(), composed.upper.profile()
         self._over = {"forward": over, "backward": over.reverse()}
         self._under = {"forward": under, "backward": under.reverse()}
-        self._ends = np.array([end for end in loss.support if math.isfinite(end)])
-        self._rounding, self._shift = composed.rounding, min(composed.shift, self._moved(loss))
+        self._ends = np.array([end for end in total.support if math.isfinite(end)])
+        self._rounding, self._shift = composed.rounding, min(composed.shift, self._moved(total.parts[0][0]))
 
     def lower(self, side: Way, t: Array) -> Array:
         """At most delta at every t."""
