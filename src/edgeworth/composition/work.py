@@ -5,8 +5,8 @@ further engine is turned to, searches end, and the best ends so far are the answ
 broken off in the middle, wherever others know ends of the same reading.
 
 A clock stands beside the count for machines on which a unit takes twice as long: nobody waits for longer than ten
-seconds. The ends are wider then, and hold like any others, but they may depend on the machine. It is that of the thread:
-a machine that is busy with others costs no digits.
+seconds. The ends are wider then, and hold like any others, but they may depend on the machine. It is the clock of the
+thread: a machine that is busy with others costs no digits.
 """
 
 from __future__ import annotations
