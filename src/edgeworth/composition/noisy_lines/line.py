@@ -18,6 +18,7 @@ import numpy as np
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.noisy_lines.step_waves import BLOCK, UNIT, Block, StepWaves
+from edgeworth.composition.noisy_lines.wave_sums import WaveSums
 from edgeworth.composition.one_thread import one_thread
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
@@ -33,13 +34,12 @@ _LARGEST_EXPONENT = 600.0
 _MOST_DOUBT = 0.5  # of the logarithm of a reading
 _LEAST = 5e-324
 _WAVES = 60.0  # for which one unit of work stands
-_NODE, _WAVE = 0.8, 0.4  # units of it for a node of a step, and for a wave that is made for itself, …
+_NODE = 0.8  # units of it for a node of a step, …
 _FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that is kept
 FEWEST_NODES, _MOST_NODES = 512, 2**23
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
-_MOST_WAVES = 2**20  # at a time, 16 MB
 _ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
 _LONGEST_STRIDE = 256.0
 _MANY_EQUAL = 1_000  # steps
@@ -92,6 +92,7 @@ class NoisyLine:
         self._k = math.fsum(value for value, _ in k)
         self._k_error = math.fsum(error for _, error in k) + 8 * UNIT * math.fsum(abs(value) for value, _ in k)
         self._slack = 2 * math.fsum(step.count * step.slack for step in steps if not _is_repeated(step))
+        self.size = 0  # how many nodes count
         self._left_out = np.zeros(2)  # sums of |phi| |kernel| and of |phi| over nodes that do not count
         self._beyond = beyond
         if not self._k_error < 1 or not all(step.noise < 1 for step in steps):
@@ -218,37 +219,26 @@ class NoisyLine:
         kernel, double = self._kernel(y), _double(y)
         size = double * np.abs(noise) * (np.abs(value) + error)
         rounding = (2 * y.size + 64 + 4 * v * np.abs(y) * (y + abs(2 * c - 1))) * UNIT
-        self._terms = np.stack([double * noise * value * kernel, double * noise * value])
-        self._y = y
+        h = 2 * math.pi / self.period
+        terms = np.stack([double * noise * value * kernel, double * noise * value])
+        self.size, self._sums = y.size, WaveSums(terms, np.rint(y / h).astype(int), h)
         mine = double * np.abs(noise) * error + size * rounding
         weights = np.stack([np.abs(kernel), np.ones(y.size)])
         self._fixed = np.sum(weights * mine, axis=1) + (2 * self._left_out + self._cut * self.period) * (1 + 1e-9)
-        self._growing = 4 * UNIT * np.sum(weights * size * y, axis=1)
+        self._growing = 8 * UNIT * np.sum(weights * size * y, axis=1)
         del self._nodes
 
     # --- reading
 
-    @property
-    def size(self) -> int:
-        """How many nodes count."""
-        return self._y.size
-
     def ends(self, t: Array) -> tuple[Array, Array]:
         """Ends at every t."""
-        most = max(1, _MOST_WAVES // max(self._y.size, 1))
-        parts = [self._ends(t[start : start + most]) for start in range(0, t.size, most)]
-        return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
-
-    def _ends(self, t: Array) -> tuple[Array, Array]:
         v, c = self.variance, self.c
         k = self._k + 0.5 * v * c * (c - 1)
         exponent = k + (1 - c) * t
         doubt = self._k_error + 8 * UNIT * (abs(k) + (1 + c) * np.abs(t)) + self._slack
         known = (exponent <= _LARGEST_EXPONENT) & (doubt <= _MOST_DOUBT)  # else the line says nothing
         front, doubt = np.exp(np.where(known, exponent, 0.0)), np.minimum(doubt, _MOST_DOUBT)
-        spend(_WAVE * t.size * self._y.size)
-        wave = np.exp(np.multiply.outer(self._origin - t, 1j * self._y))
-        sums = (self._terms @ wave.T).real / self.period
+        sums = self._sums.at(self._origin - t) / self.period
         far = np.multiply.outer(self._growing, np.abs(t) + self._far)
         errors = (self._fixed[:, None] + far) / self.period * np.exp(doubt)
         value = front * sums[0]
