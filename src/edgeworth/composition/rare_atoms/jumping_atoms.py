@@ -45,7 +45,8 @@ _MOST_IN_THE_MEAN = 3.0  # jumps, above which they are part of the bulk
 _FAR = 4.0  # tilts times a loss, from which on it is far from the bulk
 _SHARE = 0.3  # of the variance of the bulk, which the farthest of its atoms may have when tilted
 _RARER = 12.0  # nats below the rarest runs that count, at which values of jumps are dropped
-_NEGLIGIBLE, _LEAST = 1e-11, 1e-300  # of a reading, and of numbers that may underflow: what is not read closer
+_NEGLIGIBLE = 0.1  # of what lines aim at, relative to a reading: what is not read closer
+_LEAST = 1e-300  # the same of numbers that may underflow
 _TOGETHER = 1e-4  # of the term that leaves most open, what the others leave that are read with it
 _WORK = 25.0  # units of it for a value
 _MORE = 1 + 1e-9  # for the rounding of small sums
@@ -177,6 +178,7 @@ class JumpingAtoms(ProfileAlone):
 
     def __init__(self, total: TotalLoss, split: _Split, nats: float, fine: float) -> None:
         super().__init__(total)
+        self._negligible = _NEGLIGIBLE * fine
         n, jumps = total.parts[split.part][1], _Jumps(*_jumping(total, split))
         most = jumps.likely(nats)
         self._runs, self._dropped = [], np.array(jumps.rest(most)) if most < n else np.zeros(2)
@@ -198,7 +200,7 @@ class JumpingAtoms(ProfileAlone):
         while True:
             most, number = max((float(np.max(gap)), number) for number, gap in enumerate(gaps))
             lower, left = math.fsum(term.lower for term in terms), math.fsum(float(np.sum(gap)) for gap in gaps)
-            if left <= max(_NEGLIGIBLE * lower, dropped) or most <= _LEAST:
+            if left <= max(self._negligible * lower, dropped) or most <= _LEAST:
                 break
             terms[number].read(gaps[number] >= _TOGETHER * most)
             gaps = [term.gap for term in terms]
