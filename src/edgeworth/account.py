@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.composition import LIMITS, AnsweredTradeOff, ComposedCurve, choose, compose
+from edgeworth.composition import LIMITS, AnsweredTradeOff, ComposedCurve, choose, compose, one_reading
 from edgeworth.curves import (
     Bracket,
     Certificate,
@@ -194,6 +194,10 @@ class Account:
     def tradeoff(self, alpha: ArrayLike) -> Bracket:
         """f(alpha): the least miss rate of any attacker with false-alarm rate alpha."""
         grid = validation.probabilities(alpha=alpha)
+        with one_reading(grid.size):
+            return self._tradeoff(grid)
+
+    def _tradeoff(self, grid: Array) -> Bracket:
         composed, slack = self._composed, self._composed.rounding
         value = composed.value(grid)
         if composed.lower is None or composed.upper is None:
@@ -208,13 +212,17 @@ class Account:
     def power(self, alpha: ArrayLike) -> Bracket:
         """1 - f(alpha): the greatest true positive rate of any attacker with false-alarm rate alpha; at least alpha."""
         grid = validation.probabilities(alpha=alpha)
+        with one_reading(grid.size):
+            return self._power(grid)
+
+    def _power(self, grid: Array) -> Bracket:
         composed = self._composed
         value = composed.value.power(grid)
         if composed.lower is None or composed.upper is None:
             return self._bracket(grid, np.ones(grid.shape), value)
         if isinstance(composed.lower, Identity):
             return self._bracket(grid, grid, grid)
-        miss = self.tradeoff(grid)
+        miss = self._tradeoff(grid)
         lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), grid)
         upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), grid, 1.0)
         if knows_power(composed.lower):
@@ -226,6 +234,10 @@ class Account:
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """The least delta at which the mechanism is (epsilon, delta)-DP, for every real epsilon."""
         grid = validation.reals(epsilon=epsilon)
+        with one_reading(grid.size):
+            return self._delta(grid)
+
+    def _delta(self, grid: Array) -> Bracket:
         composed, slack = self._composed, self._composed.rounding
         value = composed.value.profile()(grid)
         if composed.lower is None or composed.upper is None:
@@ -240,6 +252,10 @@ class Account:
     def epsilon(self, delta: ArrayLike) -> Bracket:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
         grid = validation.probabilities(delta=delta)
+        with one_reading(grid.size):
+            return self._epsilon(grid)
+
+    def _epsilon(self, grid: Array) -> Bracket:
         composed, slack = self._composed, self._composed.rounding
         if isinstance(composed.value, AnsweredTradeOff):
             return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))

@@ -3,5 +3,6 @@
 from edgeworth.composition.answered import AnsweredTradeOff
 from edgeworth.composition.automatic import METHODS, choose, compose
 from edgeworth.composition.result import LIMITS, ComposedCurve
+from edgeworth.composition.work import one_reading
 
-__all__ = ["LIMITS", "METHODS", "AnsweredTradeOff", "ComposedCurve", "choose", "compose"]
+__all__ = ["LIMITS", "METHODS", "AnsweredTradeOff", "ComposedCurve", "choose", "compose", "one_reading"]

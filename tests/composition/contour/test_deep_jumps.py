@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import edgeworth as ew
+from edgeworth.amplification import base_loss
 from edgeworth.composition import spread
 from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.quadrature import Sharp, even_nodes, panels
@@ -73,14 +74,21 @@ sharp_steps = st.builds(
 )
 
 
+FAR_BEYOND = SampledGaussian(
+    SampledLoss(GaussianLoss(0.375), 2.26e-6), 0.375, 2.26e-6, 6.0, -math.inf, 0.0156, 0.0156, (Edge(10.0, 0.0156),)
+)
+
+
 @settings(max_examples=40)
+@example(step=FAR_BEYOND, share=1.0, left=0.0)  # a tilt that outweighs the edge itself, a hundred deviations beyond it
 @given(step=sharp_steps, share=st.floats(0, 1), left=st.floats(0, 1))
 def test_panels_and_even_nodes_have_the_same_log_moments(step, share, left):
     steepest = share * 1.2 * step.cut**2 / (2 * float(step.loss(np.array([step.cut]))[0]))
     tilt = (-0.1 * left * steepest, 1 + steepest)
     nodes = step.nodes(tilt)
     h = min(edge.softness for edge, _ in step.edges) / 8
-    x = even_nodes(h, (step.start - 1 if step.is_jump else -14.0, step.cut + 1), 10**7)
+    farthest = (float(base_loss(nodes.loss.max(), step.rate)) + step.mu**2 / 2) / step.mu  # steep tilts reach far
+    x = even_nodes(h, (step.start - 1 if step.is_jump else -14.0, max(step.cut, farthest) + 1), 10**7)
     log_weight = step.log_density(x) + math.log(h)
     for c in (tilt[0], 0.0, 1.0, 0.5 * tilt[1], tilt[1]):
         fine = np.logaddexp.reduce(c * step.loss(x) + log_weight)

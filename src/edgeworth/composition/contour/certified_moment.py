@@ -17,12 +17,13 @@ from edgeworth.losses.moments import excess
 if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "SUM_ROUNDING", "certified_mean", "certified_moment", "weight_noise"]
+__all__ = ["NATS", "PANELS", "SUM_ROUNDING", "certified_mean", "certified_moment", "weight_noise"]
 
 _UNIT = 2.0**-53
 SUM_ROUNDING = 64 * _UNIT  # of a pairwise sum and its sines, relative to the sum of the terms' sizes
 _ADDED = 48 * float(np.finfo(np.longdouble).eps)  # the same of a sum in extended precision, where there is one
 NATS = 42.0  # e^-42 = 6e-19: what each error of the quadrature may leave, relative to the peak
+PANELS = 10 * _UNIT  # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15
 _LARGEST = 600.0  # of an exponent
 _NEAR_Q = 0.5  # of the distance of a tilt from 1, below which moments are taken over Q
 

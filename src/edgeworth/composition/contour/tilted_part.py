@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.contour import replaced_gaussian
-from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING, certified_moment, weight_noise
+from edgeworth.composition.contour.certified_moment import NATS, PANELS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.laplace_formula import LaplaceFormula
 from edgeworth.composition.contour.mean_apart import MeanApart, is_worth_it, mean_apart
 from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
+from edgeworth.composition.contour.sampled_laplace import sampled_laplace_decay, sampled_laplace_moment
 from edgeworth.composition.contour.shifted import (
     WIDEST_STRIP,
     Shifted,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["TiltedPart", "sampled_laplace_decay", "tilt_nodes", "tilt_part"]
 
 _UNIT = 2.0**-53
-_LARGEST = 600.0  # of an exponent
 _TILT, _TERM = 6e3, 0.012  # units of work for a step at a tilt, and for a term of its transform
 _MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
@@ -193,18 +193,25 @@ def tilt_part(step: Step, count: int, c: float, frequency: float) -> TiltedPart:
     return tilt_nodes(step.nodes((-steepest, steepest)), count, c)
 
 
-def tilt_nodes(nodes: Nodes, count: int, c: float, extra: float = 0.0, moved: Array | float = 0.0) -> TiltedPart:
+def tilt_nodes(
+    nodes: Nodes,
+    count: int,
+    c: float,
+    extra: float = 0.0,
+    moved: Array | float = 0.0,
+    moment: tuple[float, float] | None = None,
+) -> TiltedPart:
     """Atoms, or panels fine enough for the frequency, tilted by c.
 
-    `extra` is a relative error of all masses, and `moved` the absolute error of their losses, besides a relative one.
+    `extra` is a relative error of all masses, and `moved` the absolute error of their losses, besides a relative one;
+    `moment` is K with its error, if it is known.
     """
     exponent = c * nodes.loss + nodes.log_weight
     weight = np.exp(exponent - float(np.max(exponent)))
     weight /= float(np.sum(weight))
-    # Gauss-Legendre panels are exact but for their weights, which are known to 1e-15, some ten ulps.
-    extra += 10 * _UNIT
+    extra += PANELS
     noise = weight_noise(nodes.loss, nodes.log_weight, c) + extra + abs(c) * moved
-    moment = certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra, moved)
+    moment = moment or certified_moment(nodes.loss, nodes.log_weight, c, 0.0, extra, moved)
     return TiltedPart(count, nodes.loss, weight, noise, *moment, 0.0, math.inf, None)
 
 
@@ -229,23 +236,9 @@ def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float,
     """A sample of Laplace noise: atoms and panels, those of its base."""
     if _POINTS_OF_LAPLACE * theta * steepest > _MOST_OF_A_SAMPLE:
         raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
+    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c, moment=sampled_laplace_moment(step, c))
     atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
     return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
-
-
-def sampled_laplace_decay(step: SampledLoss, theta: float, c: float, log_moment: float) -> tuple[float, float]:
-    """The same of a sample of Laplace noise.
-
-    With x the loss of the base, G = e^(cL) w/L' falls and then rises, so the integral by parts is at most
-    2 (G(-theta) + G(theta))/t; w = e^(-(x + theta)/2)/4 and L' = p e^(x - L).
-    """
-    low, high = step.support
-    atoms = math.exp(c * low - log_moment) / 2 + math.exp(c * high - theta - log_moment) / 2
-    places = (low, -theta), (high, theta)
-    steep = [(c + 1) * level - log_moment - 0.5 * (x + theta) - x - math.log(4 * step.rate) for level, x in places]
-    ends = math.fsum(map(math.exp, steep)) if max(steep) < _LARGEST else math.inf
-    return min(atoms * (1 + 1e-6), 1.0), 2 * ends * (1 + 1e-6)
 
 
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:

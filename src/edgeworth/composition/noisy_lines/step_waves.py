@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
-from edgeworth.composition.contour.tilted_part import sampled_laplace_decay, tilt_nodes
+from edgeworth.composition.contour.sampled_laplace import sampled_laplace_decay
+from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.contour.waves import wave_less_one
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
