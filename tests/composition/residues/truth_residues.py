@@ -76,7 +76,7 @@ def inverted(kind, size, x):
 
 def truth(kind, steps, responses, t):
     """delta(t), or P[T > t] for kind "alpha"; t is taken as the double it is."""
-    count, before = sum(n for _, n in steps), ctx.dps
+    count, before = sum(n for _, n in steps), ctx.prec
     ctx.dps = 60 + 2 * count
     try:
         total = arb(0)
@@ -88,7 +88,7 @@ def truth(kind, steps, responses, t):
         front = (sum((-n * arb(theta) for theta, n in steps), arb(0)) + (t if kind == "delta" else -t)) / 2
         found = (front.exp() * total).str(60, radius=False)
     finally:
-        ctx.dps = before
+        ctx.prec = before
     with mp.workdps(60):
         return mp.mpf(found)
 
