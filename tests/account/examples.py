@@ -12,6 +12,7 @@ import edgeworth as ew
 ESTIMATES = ["clt", "edgeworth", "cornish-fisher", "saddlepoint"]
 METHODS = ["auto", *ESTIMATES]
 ALPHAS = np.concatenate([[0.0], np.geomspace(1e-12, 0.5, 40), 1 - np.geomspace(0.45, 1e-6, 25), [1.0]])
+DELTAS = np.append(ALPHAS[::4], 1.0)  # fewer: a certified epsilon is sought, one at a time
 EPSILONS = np.array([-8.0, -2.0, -0.3, 0.0, 0.2, 1.0, 3.0, 9.0])
 SGD = ew.PoissonSampled(ew.Gaussian(1.0), 0.05)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -48,13 +50,16 @@ def test_values_fall_with_every_step(method):
     assert np.all(np.diff(values) < 0)
 
 
+@functools.cache
+def by_the_saddlepoint():
+    run = ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 400
+    return ew.account(run, method="saddlepoint", degree=4).tradeoff(np.array([0.1, 0.3, 0.5])).value
+
+
 @pytest.mark.parametrize("degree", range(9))
 def test_edgeworth_takes_degrees_zero_to_eight(degree):
     account = ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 400, method="edgeworth", degree=degree)
-    certified = ew.account(ew.PoissonSampled(ew.Gaussian(1.0), 0.1) ** 400, method="saddlepoint", degree=4)
-    gap = np.abs(
-        account.tradeoff(np.array([0.1, 0.3, 0.5])).value - certified.tradeoff(np.array([0.1, 0.3, 0.5])).value
-    )
+    gap = np.abs(account.tradeoff(np.array([0.1, 0.3, 0.5])).value - by_the_saddlepoint())
     assert np.max(gap) < (2e-2, 4e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3)[degree]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import io
 import os
 import subprocess
@@ -11,9 +12,13 @@ from typing import NamedTuple
 import pytest
 
 from edgeworth.cli import main
+from edgeworth.report import MethodAnswer
 
 COLOUR_SETTINGS = ("CLICOLOR_FORCE", "FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "GITHUB_ACTIONS", "COLUMNS")
 COMMAND = Path(sys.executable).parent / "edgeworth"
+
+
+answers = functools.cache(MethodAnswer.of)
 
 
 class Result(NamedTuple):
@@ -55,6 +60,12 @@ def piped(environment):
         )
 
     return command
+
+
+@pytest.fixture
+def _answers_once(monkeypatch):
+    """What a method answers about a mechanism is computed once for all tests that show it in different ways."""
+    monkeypatch.setattr(MethodAnswer, "of", answers)
 
 
 @pytest.fixture

@@ -96,6 +96,7 @@ def test_estimates_have_the_trivial_ends(table):
     assert (float(first["lower"]), float(first["upper"])) == (0.0, math.inf)
 
 
+@pytest.mark.usefixtures("_answers_once")
 def test_every_method_has_its_row_and_the_printed_bracket_contains_the_certified_one(run):
     table = run("compare", "-", stdin=ew.to_json(RESPONSES)).out
     assert [method for method in METHODS if method not in table] == []
@@ -104,6 +105,7 @@ def test_every_method_has_its_row_and_the_printed_bracket_contains_the_certified
     assert lower <= exact.lower_bound() <= exact.upper_bound() <= upper
 
 
+@pytest.mark.usefixtures("_answers_once")
 def test_degrees_can_be_chosen(run):
     table = run("compare", "-", "--degree", "1", "--degree", "6", stdin=ew.to_json(RESPONSES)).out
     for expected in ("edgeworth 1", "edgeworth 6", "cornish-fisher 1", "saddlepoint 6"):

@@ -69,9 +69,10 @@ COMMAND_LINE = "echo '"  # the one line that may be long, because a shell reads 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch, request):
-    """In an empty folder, and without the minutes that the paper takes."""
+    """In an empty folder, without the minutes that the paper takes, and each method asked once."""
     monkeypatch.chdir(tmp_path)
     request.getfixturevalue("paper")
+    request.getfixturevalue("_answers_once")
 
 
 def check(name: str, printed: str) -> None:

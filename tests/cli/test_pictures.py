@@ -50,6 +50,7 @@ def test_plot_of_every_method(run, tmp_path):
     assert path.read_bytes().startswith(STARTS[".png"])
 
 
+@pytest.mark.usefixtures("_answers_once")
 def test_compare_draws_below_its_table(run, tmp_path):
     path = tmp_path / "run.png"
     result = run("compare", "-", "--plot", path, stdin=RESPONSES)

@@ -95,7 +95,7 @@ def test_a_reader_that_goes_away_is_no_traceback(environment):
 
 def test_an_interrupted_sweep_says_how_to_go_on_and_does(environment, tmp_path):
     out = tmp_path / "out.csv"
-    arguments = [COMMAND, "sweep", "--noise-multiplier", "0.6:2:1500", "--rate", "0.01", "--steps", "2000"]
+    arguments = [COMMAND, "sweep", "--noise-multiplier", "0.6:2:400", "--rate", "0.01", "--steps", "2000"]
     arguments += ["--jobs", "1", "--out", out]
     with subprocess.Popen(  # noqa: S603
         arguments,
@@ -115,7 +115,7 @@ def test_an_interrupted_sweep_says_how_to_go_on_and_does(environment, tmp_path):
     assert told.splitlines()[-1] == f"stopped: the rows so far are in {out}; the same command goes on from there"
     acknowledged = out.read_text(encoding="utf-8").count("\n") - 1
     again = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-    assert again.stdout == f"table: {out} ({1500 - acknowledged} computed, {acknowledged} found)\n"
+    assert again.stdout == f"table: {out} ({400 - acknowledged} computed, {acknowledged} found)\n"
 
 
 @pytest.mark.parametrize(("shell", "line"), [("bash", BASH), ("zsh", ZSH)])
@@ -125,6 +125,20 @@ def test_completion_can_be_shown_for_a_shell(shell, line, run, piped, monkeypatc
     result = run("--show-completion")
     assert result.code == 0
     assert line in result.out.splitlines()
+
+
+def asked_by_bash(typed):
+    words = typed.split(" ")
+    return {"_EDGEWORTH_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+
+
+def asked_by_zsh(typed):
+    return {"_EDGEWORTH_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
+
+
+def test_completion_of_the_command_in_its_own_process(piped):
+    assert piped(**asked_by_bash("edgeworth com")).stdout.split() == ["compare"]
+    assert "compare" in piped(**asked_by_zsh("edgeworth com")).stdout
 
 
 @pytest.mark.parametrize(
@@ -140,10 +154,11 @@ def test_completion_can_be_shown_for_a_shell(shell, line, run, piped, monkeypatc
         ("edgeworth sweep --backend d", ["dask"]),
     ],
 )
-def test_completion_knows_commands_options_and_words(typed, offered, piped):
-    words = typed.split(" ")
-    bash = {"_EDGEWORTH_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
-    assert piped(**bash).stdout.split() == offered
-    zsh = {"_EDGEWORTH_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
-    told = piped(**zsh).stdout
+def test_completion_knows_commands_options_and_words(typed, offered, run, monkeypatch):
+    for name, value in asked_by_bash(typed).items():
+        monkeypatch.setenv(name, value)
+    assert run().out.split() == offered
+    for name, value in asked_by_zsh(typed).items():
+        monkeypatch.setenv(name, value)
+    told = run().out
     assert [word for word in offered if word not in told] == []

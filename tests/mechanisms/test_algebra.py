@@ -167,9 +167,9 @@ def deep_sampling():
 
 @pytest.mark.parametrize("build", [deep_product, deep_power, deep_sampling])
 def test_depth_is_no_limit(build):
-    m = build()
-    assert m == build()
-    assert hash(m) == hash(build())
+    m, again = build(), build()
+    assert m == again
+    assert hash(m) == hash(again)
     assert len(m.steps()) == 1
     assert repr(m).endswith("...")
     assert len(repr(m)) < 20_000

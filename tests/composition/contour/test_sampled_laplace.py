@@ -2,9 +2,9 @@
 
 import math
 
-import mpmath
 import numpy as np
 import pytest
+from flint import acb, arb, ctx
 
 import edgeworth as ew
 from edgeworth.composition import contour, lattice, noisy_lines
@@ -17,14 +17,15 @@ def sample(theta, rate):
 
 
 def transform(theta, rate, s):
-    """E[e^(sL)] of L = log(1 - p + p e^x): two atoms, and the density e^(-(x + theta)/2)/4 of x."""
+    """E[e^(sL)] of L = log(1 - p + p e^x), a ball: two atoms, and the density e^(-(x + theta)/2)/4 of x."""
+    ctx.prec = 100
+    theta, rate = acb(theta), arb(rate)
 
-    def power(x):
-        return mpmath.exp(s * mpmath.log(1 - rate + rate * mpmath.exp(x)))
+    def power(x, analytic=False):
+        return (s * (1 - rate + rate * x.exp()).log(analytic=analytic)).exp()
 
-    places = mpmath.linspace(-theta, theta, 40)
-    inner = mpmath.quad(lambda x: power(x) * mpmath.exp(-(x + theta) / 2) / 4, places)
-    return power(-theta) / 2 + power(theta) * mpmath.exp(-theta) / 2 + inner
+    inner = acb.integral(lambda x, analytic: power(x, analytic) * (-(x + theta) / 2).exp() / 4, -theta, theta)
+    return power(-theta) / 2 + power(theta) * (-theta).exp() / 2 + inner
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,10 @@ def test_the_transform_is_below_its_bound_far_out(theta, rate, c):
     bound = np.exp(part.log_far_bound(t))
     assert part.atoms_are_read
     assert part.atoms < 0.99
-    with mpmath.workdps(20):
-        whole = transform(mpmath.mpf(theta), mpmath.mpf(rate), mpmath.mpf(c))
-        for frequency, most in zip(t.tolist(), bound.tolist(), strict=True):
-            phi = transform(mpmath.mpf(theta), mpmath.mpf(rate), mpmath.mpc(c, frequency)) / whole
-            assert abs(phi) <= most
+    whole = transform(theta, rate, acb(c))
+    for frequency, most in zip(t.tolist(), bound.tolist(), strict=True):
+        phi = transform(theta, rate, acb(c, frequency)) / whole
+        assert phi.abs_upper() <= most
 
 
 def test_the_bound_far_out_has_little_more_than_the_atoms():

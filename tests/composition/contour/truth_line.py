@@ -1,5 +1,7 @@
 """What the line integral computes, by ball arithmetic: moments of one step of noisy SGD, whole or with a soft cut."""
 
+from functools import cache
+
 from flint import acb, arb, ctx
 
 SOFTNESS = 0.25  # of the cut, the double
@@ -50,15 +52,22 @@ def moment(mu, rate, s, cut=None, height=0.0):
     return total / (2 * arb.pi()).sqrt()
 
 
+@cache
+def tilted_mass(mu, rate, c, cut):
+    """E_P[chi e^(cL)], which all frequencies have in common."""
+    return moment(mu, rate, acb(c), cut)
+
+
 def characteristic(mu, rate, c, t, cut=None, height=0.0):
     """phi(t) - 1 and log E_P[chi e^(cL)], from balls whose radii are far below double precision."""
-    plain, turned = moment(mu, rate, acb(c), cut), moment(mu, rate, acb(c, t), cut, height)
+    plain, turned = tilted_mass(mu, rate, c, cut), moment(mu, rate, acb(c, t), cut, height)
     ratio, log_moment = turned / plain - 1, plain.real.log()
     if not max(float(ratio.real.rad()), float(ratio.imag.rad()), float(log_moment.rad())) < 1e-19:
         raise ArithmeticError("the balls are too wide to judge by")
     return ratio, log_moment
 
 
+@cache
 def modulus(mu, rate, c, t, cut=None, height=0.0):
     """|phi(t)|, with all the digits of a double."""
     return float(abs(1 + characteristic(mu, rate, c, t, cut, height)[0]).mid())

@@ -1,5 +1,6 @@
 """Losses on a lattice: against sums of 60 digits, closed forms, another engine, and themselves."""
 
+import functools
 import math
 import warnings
 
@@ -100,14 +101,22 @@ LAWS = {
 }
 
 
+@functools.cache
+def atoms_of(name):
+    """Losses and masses of a whole law, and those of its reversed pair."""
+    _, law, n = LAWS[name]
+    atoms = power(law(), n)
+    return atoms, reversed_pair(atoms)
+
+
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("epsilon", [-3.1, -0.4, 0.0, 0.3, 1.0, 2.6, 4.1])
 def test_the_profile_is_enclosed_in_both_directions(name, epsilon):
-    mechanism, law, n = LAWS[name]
-    found, atoms = answers(mechanism**n), power(law(), n)
+    mechanism, _, n = LAWS[name]
+    found, (atoms, backward) = answers(mechanism**n), atoms_of(name)
     for direction, truth in (
         ("forward", delta_of(atoms, epsilon)),
-        ("backward", delta_of(reversed_pair(atoms), epsilon)),
+        ("backward", delta_of(backward, epsilon)),
     ):
         ends = found.delta(direction, np.array([epsilon]))
         assert ends.lower[0] <= truth <= ends.upper[0]
@@ -117,9 +126,9 @@ def test_the_profile_is_enclosed_in_both_directions(name, epsilon):
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("alpha", [1e-12, 1e-5, 0.02, 0.3, 0.5, 0.71, 0.99, 1 - 1e-9])
 def test_f_is_enclosed_in_both_directions(name, alpha):
-    mechanism, law, n = LAWS[name]
-    found, atoms = answers(mechanism**n), power(law(), n)
-    for direction, pair in (("forward", atoms), ("backward", reversed_pair(atoms))):
+    mechanism, _, n = LAWS[name]
+    found, (atoms, backward) = answers(mechanism**n), atoms_of(name)
+    for direction, pair in (("forward", atoms), ("backward", backward)):
         ends, truth = found.tradeoff(direction, np.array([alpha])), tradeoff_of(pair, alpha)
         assert ends.lower[0] <= truth <= ends.upper[0]
         assert ends.upper[0] - ends.lower[0] <= 1e-8 * ends.upper[0]
@@ -128,9 +137,9 @@ def test_f_is_enclosed_in_both_directions(name, alpha):
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-7, 1e-14])
 def test_epsilon_has_delta_on_its_two_sides(name, delta):
-    mechanism, law, n = LAWS[name]
-    found, atoms = answers(mechanism**n), power(law(), n)
-    for direction, pair in (("forward", atoms), ("backward", reversed_pair(atoms))):
+    mechanism, _, n = LAWS[name]
+    found, (atoms, backward) = answers(mechanism**n), atoms_of(name)
+    for direction, pair in (("forward", atoms), ("backward", backward)):
         ends = found.epsilon(direction, np.array([delta]))
         assert delta_of(pair, ends.upper[0]) <= delta
         assert ends.lower[0] == 0 or delta_of(pair, ends.lower[0]) >= delta
@@ -142,16 +151,12 @@ def test_epsilon_has_delta_on_its_two_sides(name, delta):
 def test_any_response_any_number_of_times(epsilon, n, place, categories):
     threshold = place * n * epsilon
     found = answers(ew.RandomizedResponse(epsilon, categories=categories) ** n).delta("both", np.array([threshold]))
-    truth = delta_of(power(response(epsilon, categories), n), threshold)
+    atoms = power(response(epsilon, categories), n)
+    truth = delta_of(atoms, threshold)
     assert found.lower[0] <= truth <= found.upper[0]
     assume(truth > 1e-290)
     # At a lattice point the last ulp of eps decides between two slopes, so a width of some ulps of eps stays.
-    slope = (
-        n
-        * epsilon
-        * 1e-14
-        * mpmath.fsum(p * mpmath.e**t for t, p in power(response(epsilon, categories), n) if t > threshold - 1e-9)
-    )
+    slope = n * epsilon * 1e-14 * mpmath.fsum(p * mpmath.e**t for t, p in atoms if t > threshold - 1e-9)
     assert found.upper[0] - found.lower[0] <= 1e-9 * truth + slope
 
 
@@ -163,28 +168,40 @@ def test_many_responses_against_their_binomial_sum(epsilon, n, deviations):
     lie = 1 / (1 + mpmath.e ** mpmath.mpf(epsilon))
     first = int(mpmath.floor((mpmath.mpf(threshold) / epsilon + n) / 2)) + 1
     mass = mpmath.binomial(n, first) * lie**first * (1 - lie) ** (n - first)
+    ratio, limit = mpmath.e ** ((2 * first - n) * mpmath.mpf(epsilon)), mpmath.e ** mpmath.mpf(threshold)
+    odds, growth = lie / (1 - lie), mpmath.e ** (2 * mpmath.mpf(epsilon))
     truth, k, term = mpmath.mpf(0), first, mpmath.inf
     while term > truth * mpmath.mpf(10) ** -25:
-        term = mass * (mpmath.e ** ((2 * k - n) * mpmath.mpf(epsilon)) - mpmath.e ** mpmath.mpf(threshold))
+        term = mass * (ratio - limit)
         truth += term
-        mass *= mpmath.mpf(n - k) / (k + 1) * lie / (1 - lie)
+        mass *= odds * (n - k) / (k + 1)
+        ratio *= growth
         k += 1
     ends = answers(ew.RandomizedResponse(epsilon) ** n).delta("forward", np.array([threshold]))
     assert ends.lower[0] <= truth <= ends.upper[0]
     assert ends.upper[0] - ends.lower[0] <= 1e-8 * truth
 
 
-@pytest.mark.parametrize("sigma", [16.0, 40.0, 300.0])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_one_step_of_thinned_noise_against_60_digits(sigma, direction):
-    """With sensitivity 3 the losses are (2k - 3) 3/(2 sigma^2)."""
-    step = answers(ew.DiscreteGaussian(sigma, sensitivity=3))
+@functools.cache
+def thinned(sigma):
+    """Some epsilons and their deltas of one step of sensitivity 3: the losses are (2k - 3) 3/(2 sigma^2)."""
     rate = 1 / (2 * mpmath.mpf(sigma) ** 2)
     weight = {k: mpmath.e ** (-rate * k * k) for k in range(-math.ceil(12 * sigma), math.ceil(20 * sigma))}
     whole = mpmath.fsum(weight.values())
+    ratio = {k: mpmath.e ** ((2 * k - 3) * 3 * rate) for k in weight}
+    truths = {}
     for epsilon in (-0.2, 0.0, 1.3 / sigma, 20 / sigma):
-        gain = (w * (mpmath.e ** ((2 * k - 3) * 3 * rate) - mpmath.e**epsilon) for k, w in weight.items())
-        truth = mpmath.fsum(g for g in gain if g > 0) / whole
+        limit = mpmath.e**epsilon
+        gain = (w * (ratio[k] - limit) for k, w in weight.items())
+        truths[epsilon] = mpmath.fsum(g for g in gain if g > 0) / whole
+    return truths
+
+
+@pytest.mark.parametrize("sigma", [16.0, 40.0, 300.0])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_one_step_of_thinned_noise_against_60_digits(sigma, direction):
+    step = answers(ew.DiscreteGaussian(sigma, sensitivity=3))
+    for epsilon, truth in thinned(sigma).items():
         ends = step.delta(direction, np.array([epsilon]))
         assert ends.lower[0] <= truth <= ends.upper[0] <= float(truth) * (1 + 1e-9)
 

@@ -6,6 +6,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,32 +194,28 @@ LAWS = {
 
 
 def moment(loss, s):
-    """E_P[e^(sL)] in 25 digits, from formulas."""
+    """E_P[e^(sL)] as a ball, from formulas."""
     base = getattr(loss, "base", loss)
 
-    def seen(x):
-        return mpmath.log1p(mpmath.mpf(loss.rate) * mpmath.expm1(x)) if base is not loss else x
+    def seen(x, analytic=False):
+        return (1 + arb(loss.rate) * x.expm1()).log(analytic=analytic) if base is not loss else x
 
     if hasattr(base, "theta"):
-        theta = mpmath.mpf(base.theta)
-        inside = (mpmath.exp((s - 1) * theta) - mpmath.exp(-s * theta)) / (4 * s - 2)
+        theta = acb(base.theta)
+        inside = (((s - 1) * theta).exp() - (-s * theta).exp()) / (4 * s - 2)
         if base is not loss:
-            places = mpmath.linspace(-theta, theta, 7)
-            inside = mpmath.quad(lambda x: mpmath.exp(s * seen(x) - (x + theta) / 2) / 4, places)
-        return mpmath.exp(s * seen(-theta)) / 2 + mpmath.exp(s * seen(theta) - theta) / 2 + inside
+            inside = acb.integral(lambda x, flag: (s * seen(x, flag) - (x + theta) / 2).exp() / 4, -theta, theta)
+        return (s * seen(-theta)).exp() / 2 + (s * seen(theta) - theta).exp() / 2 + inside
     if hasattr(base, "sigma"):
-        sigma, d = mpmath.mpf(base.sigma), base.sensitivity
+        sigma, d = arb(base.sigma), base.sensitivity
         numbers = range(-math.ceil(16 * base.sigma) - 8, math.ceil(16 * base.sigma) + 8 + 4 * d)
-        weight = [mpmath.exp(-(k**2) / (2 * sigma**2)) for k in numbers]
-        terms = (
-            w * mpmath.exp(s * seen((2 * k - d) * d / (2 * sigma**2))) for k, w in zip(numbers, weight, strict=True)
-        )
-        return mpmath.fsum(terms) / mpmath.fsum(weight)
+        weight = [(-arb(k**2) / (2 * sigma**2)).exp() for k in numbers]
+        losses = (seen(acb((2 * k - d) * d / (2 * sigma**2))) for k in numbers)
+        terms = (w * (s * x).exp() for x, w in zip(losses, weight, strict=True))
+        return sum(terms, acb(0)) / sum(weight, arb(0))
     nodes = loss.nodes()
-    return mpmath.fsum(
-        mpmath.exp(s * mpmath.mpf(float(x)) + mpmath.mpf(float(w)))
-        for x, w in zip(nodes.loss, nodes.log_weight, strict=True)
-    )
+    atoms = zip(nodes.loss.tolist(), nodes.log_weight.tolist(), strict=True)
+    return sum(((s * arb(x) + arb(w)).exp() for x, w in atoms), acb(0))
 
 
 @pytest.mark.parametrize("mechanism", LAWS.values(), ids=LAWS.keys())
@@ -230,16 +227,16 @@ def test_transforms_are_right_up_to_their_bounds(mechanism, mirrored):
         numbers = np.array([0, 5, 130, 900])
         block = step_waves.Block(3, 0.05, numbers)
         found = step.at(block)
-        with mpmath.workdps(25):
-            whole = moment(loss, 1 - c if mirrored else c)
-            assert abs(step.log_moment - mpmath.log(whole)) <= step.log_moment_error + 1e-15
-            for k, value in zip(numbers, found, strict=True):
-                y = mpmath.mpf(0.05) * int(3 + k)
-                s = mpmath.mpc(c, y)
-                truth = moment(loss, 1 - s if mirrored else s) / whole * mpmath.exp(mpmath.mpc(0, -y * step.origin))
-                bound = step.noise + (step.drift + 2 * step.slack) * float(y)
-                assert abs(truth - mpmath.mpc(complex(value))) <= bound
-                assert abs(truth) <= step.share + step.decay / float(y)
+        ctx.prec = 120
+        whole = moment(loss, acb(1 - arb(c) if mirrored else c))
+        assert abs(step.log_moment - whole.real.log()) <= step.log_moment_error + 1e-15
+        for k, value in zip(numbers, found, strict=True):
+            y = arb(0.05) * int(3 + k)
+            s = acb(c, y)
+            truth = moment(loss, 1 - s if mirrored else s) / whole * acb(0, -y * step.origin).exp()
+            bound = step.noise + (step.drift + 2 * step.slack) * float(y)
+            assert abs(truth - acb(complex(value))) <= bound
+            assert abs(truth) <= step.share + step.decay / float(y)
 
 
 SMALL = {
@@ -259,15 +256,15 @@ def test_transforms_less_one_are_right_relative_to_the_losses(mechanism, mirrore
     for h in (1e-6, 1e-3, 0.05):
         numbers = np.array([0, 1, 130, 900])
         found = step.less_one(step_waves.Block(3, h, numbers))
-        with mpmath.workdps(40):
-            tilt = 1 - mpmath.mpf(1.4) if mirrored else mpmath.mpf(1.4)
-            whole = moment(loss, tilt)
-            assert abs(step.log_moment - mpmath.log(whole)) <= step.log_moment_error
-            for k, value in zip(numbers, found, strict=True):
-                y = mpmath.mpf(h) * int(3 + k)
-                turned = moment(loss, tilt + mpmath.mpc(0, -y if mirrored else y))
-                truth = turned / whole * mpmath.exp(mpmath.mpc(0, -y * step.origin)) - 1
-                assert abs(truth - mpmath.mpc(complex(value))) <= step.still + (step.lean + 2 * step.slack) * float(y)
+        ctx.prec = 160
+        tilt = acb(1 - arb(1.4) if mirrored else 1.4)
+        whole = moment(loss, tilt)
+        assert abs(step.log_moment - whole.real.log()) <= step.log_moment_error
+        for k, value in zip(numbers, found, strict=True):
+            y = arb(h) * int(3 + k)
+            turned = moment(loss, tilt + acb(0, -y if mirrored else y))
+            truth = turned / whole * acb(0, -y * step.origin).exp() - 1
+            assert abs(truth - acb(complex(value))) <= step.still + (step.lean + 2 * step.slack) * float(y)
 
 
 @pytest.mark.usefixtures("few_steps")

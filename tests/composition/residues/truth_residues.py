@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from math import comb
+from functools import cache
+from math import comb, prod
 from pathlib import Path
 
 import mpmath as mp
+from flint import arb, ctx, fmpz_poly
 
 #: steps are (theta, n) for Laplace noise; responses are (epsilon, n) for randomized response
 CASES = [
@@ -40,35 +42,33 @@ def expand(steps, responses):
     """All (weight, up, down, tau): weights as products of binomials and masses at the tilt 1/2."""
     choices = []
     for theta, n in steps:
-        choices.append([(mp.mpf(comb(n, j)) / 2**n, j, n - j, (2 * j - n) * mp.mpf(theta)) for j in range(n + 1)])
+        choices.append([(arb(comb(n, j)) / 2**n, j, n - j, (2 * j - n) * arb(theta)) for j in range(n + 1)])
     for epsilon, n in responses:
-        mass = 1 / (2 * mp.cosh(mp.mpf(epsilon) / 2))
-        choices.append([(comb(n, j) * mass**n, 0, 0, (2 * j - n) * mp.mpf(epsilon)) for j in range(n + 1)])
+        mass = 1 / (2 * (arb(epsilon) / 2).cosh())
+        choices.append([(comb(n, j) * mass**n, 0, 0, (2 * j - n) * arb(epsilon)) for j in range(n + 1)])
     for pick in itertools.product(*choices):
-        weight = mp.fprod(one[0] for one in pick)
-        yield weight, sum(one[1] for one in pick), sum(one[2] for one in pick), mp.fsum(one[3] for one in pick)
+        weight, tau = prod((one[0] for one in pick), start=arb(1)), sum((one[3] for one in pick), arb(0))
+        yield weight, sum(one[1] for one in pick), sum(one[2] for one in pick), tau
 
 
+@cache
 def coefficients(up, down):
     """Of (1 + w)^up (1 - w)^down, exact integers."""
-    row = [comb(up, k) for k in range(up + 1)]
-    for _ in range(down):
-        row = [a - b for a, b in zip([*row, 0], [0, *row], strict=True)]
-    return row
+    return (fmpz_poly([1, 1]) ** up * fmpz_poly([1, -1]) ** down).coeffs()
 
 
 def inverted(kind, size, x):
     """I_0 … or A_0 …, `size` of them."""
-    powers, term = [], mp.mpf(1)
+    powers, term = [], arb(1)
     for k in range(size):
         powers.append(term)
         term = term * x / (k + 1)
     if kind == "delta":
-        values = [2 * mp.sinh(x / 2), 4 * (mp.cosh(x / 2) - 1)]
+        values = [2 * (x / 2).sinh(), 4 * ((x / 2).cosh() - 1)]
         for k in range(2, size):
             values.append(4 * (values[k - 2] - powers[k - 1]))
     else:
-        values = [mp.exp(-x / 2)]
+        values = [(-x / 2).exp()]
         for k in range(1, size):
             values.append(2 * (powers[k - 1] - values[k - 1]))
     return values
@@ -76,21 +76,21 @@ def inverted(kind, size, x):
 
 def truth(kind, steps, responses, t):
     """delta(t), or P[T > t] for kind "alpha"; t is taken as the double it is."""
-    count = sum(n for _, n in steps)
-    with mp.workdps(60 + 2 * count):
-        t = mp.mpf(t)
-        front = -mp.fsum(n * mp.mpf(theta) for theta, n in steps) / 2
-        total, rows = mp.mpf(0), {}
+    count, before = sum(n for _, n in steps), ctx.prec
+    ctx.dps = 60 + 2 * count
+    try:
+        total = arb(0)
         for weight, up, down, tau in expand(steps, responses):
-            if tau <= t:
-                continue
-            if (up, down) not in rows:
-                rows[up, down] = coefficients(up, down)
-            values = inverted(kind, count + 1, tau - t)
-            total += weight * mp.fsum(
-                a * v / 2**k for k, (a, v) in enumerate(zip(rows[up, down], values, strict=False))
-            )
-        return mp.exp(front + (t if kind == "delta" else -t) / 2) * total
+            if tau > t:
+                values = inverted(kind, count + 1, tau - t)
+                terms = zip(coefficients(up, down), values, range(count + 1), strict=False)
+                total += weight * sum((v * a / 2**k for a, v, k in terms), arb(0))
+        front = (sum((-n * arb(theta) for theta, n in steps), arb(0)) + (t if kind == "delta" else -t)) / 2
+        found = (front.exp() * total).str(60, radius=False)
+    finally:
+        ctx.prec = before
+    with mp.workdps(60):
+        return mp.mpf(found)
 
 
 def main():
