@@ -15,6 +15,7 @@ from edgeworth.composition.answered import answered
 from edgeworth.composition.lattice.answers import FINE, LatticeAnswers
 from edgeworth.composition.lattice.enumerated import enumerable
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
+from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity
 from edgeworth.errors import Unsupported
@@ -28,6 +29,8 @@ __all__ = ["FINE", "applies", "compose", "prepared"]
 _LARGEST_MU = 30.0
 _LEAST_RATE = 1e-9  # of a clipped record that is replaced: below, no lattice holds both its bulk and its far outcomes
 _MOST_STEPS = 10**10
+_WIDE = 1e-6  # relative, of many tests: few of them are narrower
+_WIDE = 1e-6  # relative: of many tests at once no more is asked for
 _MOST_LOST = 1e-45  # the mass of atoms that are not listed
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
@@ -75,4 +78,5 @@ def compose(total: TotalLoss, *, degree: int = 2, fine: float = FINE) -> Compose
         return ComposedCurve(curve, Certificate("lattice", certified=True), curve, curve)
     answers = prepared(total, fine)
     sources = {"rounding of losses, relative, aimed at": 0.0 if answers.exact else fine}
-    return answered(answers, total, Certificate("lattice", certified=True, sources=sources, notes=(_NOTE,)))
+    made = answers if answers.exact else ManyTests(answers, _WIDE)
+    return answered(made, total, Certificate("lattice", certified=True, sources=sources, notes=(_NOTE,)))
