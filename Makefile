@@ -1,7 +1,7 @@
 # make demo   compare the accountants on one training run and draw its trade-off curve
 # make test   style, types and tests
 # make lint   style and types only
-# make bench  speed, width and memory against other accountants, installed in .bench-venv (about half an hour)
+# make bench  speed, width and memory against other accountants, installed in .bench-venv (20 to 25 minutes)
 # make test-integrations         the adapters in the real Opacus and dp-accounting, the examples, the notebook
 # make test-integrations-oldest  the same with the oldest supported releases, installed in .oldest-venv
 # make tour   run the notebook examples/tour.ipynb again and keep its outputs

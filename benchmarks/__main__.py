@@ -17,14 +17,16 @@ from rich.table import Table
 from benchmarks import calibration, picture, tables
 from benchmarks.cases import CASES, ESTIMATED_TOO, LONG_AS_SHORT, Case
 from benchmarks.expansions import CURVES
-from benchmarks.measure import LONG_ENOUGH, TIME_LIMIT, Row, measure
+from benchmarks.measure import LONG_ENOUGH, Row, measure
 from benchmarks.packages import BY_NAME, ESTIMATES, OURS, PEERS, Package
+from benchmarks.processes import TIME_LIMIT, Hosts
 from benchmarks.results import Results
 from edgeworth.cli.progress import reporter
 
 OUT = Path("out")
 SHOWN = 4  # titles, in an error message
 NOTES = f"""Every time is of a cold account; imports and the first use of NumPy and SciPy are not counted.
+Each in a process of its own, forked after the imports; those whose ratio is promised in a fresh one.
 first: from building the accountant to its epsilon. second: another delta of the same account.
 MB: most memory beyond the imports. Time limit {TIME_LIMIT:g} s; what takes {LONG_ENOUGH:g} s is not repeated.
 FALSE: the truth is certainly outside of what the package claims."""
@@ -59,10 +61,10 @@ def run(part: str, runs: int | None) -> Results:
     rows: list[Row] = []
     load = 0.0  # the highest: times that others disturbed must not look undisturbed
     todo = jobs(part)
-    with reporter("Benchmarks") as report:
+    with reporter("Benchmarks") as report, Hosts() as hosts:
         for done, (packages, case, points) in enumerate(todo):
             report(f"{case.title}: {', '.join(package.name for package in packages)}", done, len(todo))
-            rows += measure(packages, case, points=points, runs=runs)
+            rows += measure(packages, case, hosts, points=points, runs=runs)
             load = max(load, os.getloadavg()[0])
         found = [] if part else calibration.calibrations(runs)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load up to {load:.1f}, Python {platform.python_version()}"
@@ -94,7 +96,7 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--case", default="", help="only cases with this text in their title")
-    parser.add_argument("--runs", type=int, help="fresh processes for each time")
+    parser.add_argument("--runs", type=int, help="processes for each time")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for bench.json and bench.png")
     chosen = parser.parse_args()
     if not jobs(chosen.case):

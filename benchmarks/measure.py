@@ -1,27 +1,23 @@
-"""Cold measurements: every one in a fresh process, with a time limit; of several, the one least disturbed."""
+"""Cold measurements, each in a process of its own, with a time limit; of several, the one least disturbed."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.cases import HEADLINE, LONG, LONG_AS_SHORT, Case
+from benchmarks.cases import HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES, Case
+from benchmarks.packages import ESTIMATES
+from benchmarks.processes import CAN_FORK, Found, Hosts, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchmarks.packages import Package
 
-ROOT = Path(__file__).parent.parent
-TIME_LIMIT = 120.0
-STARTING = 15.0  # seconds granted to imports, which no timing contains
-FEW, MANY = 2, 7  # fresh processes for a time, and for one whose ratio is promised
+FEW, MANY = 2, 7  # processes for a time, and for a short one whose ratio is promised
 LONG_ENOUGH = 5.0  # seconds; what takes longer is not repeated, since noise is small beside it
-CAREFUL = frozenset(case.title for case in (HEADLINE, LONG, LONG_AS_SHORT))  # ratios of these are promised
+CAREFUL = frozenset(case.title for case in (HEADLINE, LONG, LONG_AS_SHORT))  # short ones
+PROMISED = CAREFUL | {MANY_PHASES.title}  # ratios of these are promised: their processes are fresh
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,7 @@ class Row:
     peak: float | None = None
     points: int = 0  # alphas of a trade-off function; 0 for epsilon
     runs: int = 0
+    forked: bool = False  # by a host after the imports, rather than fresh
 
     @property
     def title(self) -> str:
@@ -52,31 +49,15 @@ class Row:
         return asdict(self)
 
 
-def once(package: Package, case: Case, *, points: int = 0, limit: float = TIME_LIMIT) -> dict[str, Any]:
-    """One fresh process; what it told before it ended or the limit struck."""
-    job = json.dumps({"package": package.name, "case": case.to_dict(), "points": points})
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.worker"]
-    try:
-        ran = subprocess.run(  # noqa: S603
-            command, input=job, capture_output=True, text=True, cwd=ROOT, timeout=limit + STARTING, check=False
-        )
-        told, ending = ran.stdout, f"ended with {ran.returncode}"
-    except subprocess.TimeoutExpired as late:
-        told, ending = (late.stdout or b"").decode(), f"> {limit:g} s"
-    found: dict[str, Any] = {}
-    for line in told.splitlines():
-        found |= json.loads(line)
-    return found if "first" in found else {"failure": found.get("failure", ending)}
+def repeats(package: Package, case: Case) -> int:
+    """How many processes; no ratio of an estimate is promised."""
+    return MANY if case.title in CAREFUL and package not in ESTIMATES else FEW
 
 
-def repeats(case: Case) -> int:
-    """How many fresh processes."""
-    return MANY if case.title in CAREFUL else FEW
-
-
-def best(package: Package, case: Case, found: list[dict[str, Any]], points: int = 0) -> Row:
+def best(package: Package, case: Case, found: list[Found], points: int = 0, *, forked: bool = False) -> Row:
     """The shortest of the times, the most of the memory, and the answer of the first."""
-    about = {"case": case.name, "delta": case.delta, "package": package.name, "points": points, "runs": len(found)}
+    about = {"case": case.name, "delta": case.delta, "package": package.name, "points": points}
+    about |= {"runs": len(found), "forked": forked}
     if not found:
         return Row(**about, status="no such noise")
     failures = [each["failure"] for each in found if "first" not in each]
@@ -97,11 +78,16 @@ def best(package: Package, case: Case, found: list[dict[str, Any]], points: int 
     )
 
 
-def measure(packages: Iterable[Package], case: Case, *, points: int = 0, runs: int | None = None) -> list[Row]:
+def measure(
+    packages: Iterable[Package], case: Case, hosts: Hosts, *, points: int = 0, runs: int | None = None
+) -> list[Row]:
     """A row for each package, in turns, so that a busy moment of the machine meets all of them."""
-    found: dict[Package, list[dict[str, Any]]] = {each: [] for each in packages}
-    for _ in range(runs or repeats(case)):
+    forked = CAN_FORK and case.title not in PROMISED
+    ask = hosts.forked if forked else fresh
+    found: dict[Package, list[Found]] = {each: [] for each in packages}
+    for turn in range(runs or MANY):
         for package, so_far in found.items():
-            if package.describes(case) and (not so_far or so_far[-1].get("first", LONG_ENOUGH) < LONG_ENOUGH):
-                so_far.append(once(package, case, points=points))
-    return [best(package, case, so_far, points) for package, so_far in found.items()]
+            wanted = package.describes(case) and turn < (runs or repeats(package, case))
+            if wanted and (not so_far or so_far[-1].get("first", LONG_ENOUGH) < LONG_ENOUGH):
+                so_far.append(ask(package, case, points=points))
+    return [best(package, case, so_far, points, forked=forked) for package, so_far in found.items()]

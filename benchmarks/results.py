@@ -67,9 +67,11 @@ class Results:
     def repeated(self) -> str:
         """How often the times were taken, as the rows say."""
         counts = sorted({row.runs for row in self.rows if row.runs})
-        if not counts or counts[-1] == 1:
-            return "one fresh process each"
-        return f"the best of {' or '.join(map(str, counts))} fresh processes"
+        forked = any(row.forked for row in self.rows)
+        kind = "process" if forked else "fresh process"
+        best = counts and counts[-1] > 1
+        often = f"the best of {' or '.join(map(str, counts))} {kind}es" if best else f"one {kind} each"
+        return often + ", forked after the imports or, where a ratio is promised, fresh" * forked
 
     def calibration(self, package: str) -> Calibration | None:
         """How a package found the noise, if it was asked."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from benchmarks import calibration
 from benchmarks.cases import CASES, HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES
 from benchmarks.expansions import ALPHAS
-from benchmarks.measure import TIME_LIMIT
 from benchmarks.packages import OURS, PEERS, PLD, RDP
+from benchmarks.processes import TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -99,9 +99,8 @@ def run(package: str, case: Case, points: int) -> None:
         tell(second=again)
 
 
-def main() -> None:
-    """Measure what standard input asks for; a failure is an answer too."""
-    job = json.load(sys.stdin)
+def answer(job: dict[str, Any]) -> None:
+    """Measure what the job asks for; a failure is an answer too."""
     try:
         run(job["package"], Case.from_dict(job["case"]), job["points"])
     except MemoryError:
@@ -111,4 +110,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    answer(json.load(sys.stdin))

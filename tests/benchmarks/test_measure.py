@@ -1,4 +1,4 @@
-"""One fresh process a measurement; of several the best; failures and limits are told, not hidden."""
+"""A process for every measurement; of several the best; failures and limits are told, not hidden."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import math
 import subprocess
 
 import pytest
-from benchmarks import measure
-from benchmarks.cases import HEADLINE, gaussian, laplace
-from benchmarks.measure import Row, best, once
-from benchmarks.packages import OURS, PEERS, PLAIN_LOOP, RDP
+from benchmarks import measure, processes
+from benchmarks.cases import HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES, gaussian, laplace
+from benchmarks.measure import Row, best
+from benchmarks.packages import ESTIMATES, OURS, PEERS, PLAIN_LOOP, RDP
+from benchmarks.processes import Hosts, fresh
 
 CASE = gaussian(1.0, 1, 1e-5)
 
 
 def test_a_fresh_process_reads_twice():
-    found = once(OURS, CASE)
+    found = fresh(OURS, CASE)
     assert sorted(found) == ["answer", "first", "memory", "peak", "second"]
     lower, value, upper = found["answer"]
     assert lower <= value <= upper
@@ -28,25 +29,25 @@ def test_a_fresh_process_reads_twice():
 
 
 def test_a_fresh_process_reads_a_curve():
-    found = once(PLAIN_LOOP, HEADLINE, points=5)
+    found = fresh(PLAIN_LOOP, HEADLINE, points=5)
     assert found["answer"] == [None, None, None]
     assert "second" not in found
 
 
 def test_a_failure_is_told():
-    found = once(PLAIN_LOOP, CASE)
+    found = fresh(PLAIN_LOOP, CASE)
     assert found == {"failure": "AttributeError: 'PlainLoop' object has no attribute 'epsilon'"}
 
 
 def test_the_time_limit_is_told(monkeypatch):
-    monkeypatch.setattr(measure, "STARTING", 0.0)
-    assert once(OURS, CASE, limit=0.01) == {"failure": "> 0.01 s"}
+    monkeypatch.setattr(processes, "STARTING", 0.0)
+    assert fresh(OURS, CASE, limit=0.01) == {"failure": "> 0.01 s"}
 
 
 def test_a_process_that_dies_is_told(monkeypatch):
     died = subprocess.CompletedProcess([], returncode=-9, stdout="", stderr="")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
-    assert once(OURS, CASE) == {"failure": "ended with -9"}
+    assert fresh(OURS, CASE) == {"failure": "ended with -9"}
 
 
 def test_a_first_reading_survives_the_time_limit(monkeypatch):
@@ -54,7 +55,7 @@ def test_a_first_reading_survives_the_time_limit(monkeypatch):
         raise subprocess.TimeoutExpired(command, 1.0, output=b'{"first": 1.0, "answer": [1, 2, 3]}\n')
 
     monkeypatch.setattr(subprocess, "run", late)
-    assert once(OURS, CASE) == {"first": 1.0, "answer": [1, 2, 3]}
+    assert fresh(OURS, CASE) == {"first": 1.0, "answer": [1, 2, 3]}
 
 
 def told(first, **more):
@@ -82,24 +83,60 @@ def test_an_infinite_answer_is_told():
     assert best(OURS, CASE, [told(4.0, answer=[1.0, None, None])]).status == "infinite"
 
 
-def test_packages_take_turns_and_long_ones_are_not_repeated(monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """Who was asked, and whether in a forked process; RDP takes long."""
+    found = []
 
-    def fake(package, _case, **_):
-        asked.append(package.name)
-        return told({OURS: 0.1, RDP: 9.0}[package])
+    def ask(kind):
+        def answer(package, _case, **_):
+            found.append((package, kind))
+            return told(9.0 if package is RDP else 0.1)
 
-    monkeypatch.setattr(measure, "once", fake)
-    rows = measure.measure((OURS, RDP), CASE)
-    assert asked == [OURS.name, RDP.name, OURS.name]
+        return answer
+
+    monkeypatch.setattr(measure, "fresh", ask("fresh"))
+    monkeypatch.setattr(Hosts, "forked", lambda _, *args, **more: ask("forked")(*args, **more))
+    return found
+
+
+def test_packages_take_turns_and_long_ones_are_not_repeated(asked):
+    rows = measure.measure((OURS, RDP), CASE, Hosts())
+    assert [package for package, _ in asked] == [OURS, RDP, OURS]
     assert [(row.package, row.runs) for row in rows] == [(OURS.name, 2), (RDP.name, 1)]
-    assert len(measure.measure((OURS,), HEADLINE)) == 1
-    assert len(asked) == 3 + 7
 
 
-def test_who_cannot_be_asked_has_a_row_too(monkeypatch):
-    monkeypatch.setattr(measure, "once", lambda *_, **__: pytest.fail("asked"))
-    assert [row.status for row in measure.measure(PEERS[2:], laplace(1, 1e-5))] == ["no such noise"] * 2
+def test_short_ones_whose_ratio_is_promised_are_repeated_more_often(asked):
+    rows = measure.measure((OURS, ESTIMATES[0]), HEADLINE, Hosts())
+    assert [row.runs for row in rows] == [7, 2]
+    assert [package for package, _ in asked] == [OURS, ESTIMATES[0]] * 2 + [OURS] * 5
+
+
+def test_as_many_as_asked_for(asked):
+    assert [row.runs for row in measure.measure((OURS, ESTIMATES[0]), HEADLINE, Hosts(), runs=3)] == [3, 3]
+    assert len(asked) == 6
+
+
+@pytest.mark.parametrize("promised", [HEADLINE, LONG, LONG_AS_SHORT, MANY_PHASES])
+def test_what_is_promised_is_measured_in_fresh_processes(asked, monkeypatch, promised):
+    monkeypatch.setattr(measure, "CAN_FORK", True)
+    rows = [measure.measure((OURS,), case, Hosts(), points=points)[0] for case, points in ((promised, 9), (CASE, 0))]
+    assert [row.forked for row in rows] == [False, True]
+    assert {kind for _, kind in asked[:-2]} == {"fresh"}
+    assert {kind for _, kind in asked[-2:]} == {"forked"}
+
+
+def test_all_processes_are_fresh_where_none_can_be_forked(asked, monkeypatch):
+    monkeypatch.setattr(measure, "CAN_FORK", False)
+    (row,) = measure.measure((OURS,), CASE, Hosts())
+    assert not row.forked
+    assert {kind for _, kind in asked} == {"fresh"}
+
+
+def test_who_cannot_be_asked_has_a_row_too(asked):
+    rows = measure.measure(PEERS[2:], laplace(1, 1e-5), Hosts())
+    assert [row.status for row in rows] == ["no such noise"] * 2
+    assert not asked
 
 
 def test_a_row_is_plain_data():

@@ -183,6 +183,12 @@ def test_how_often_is_what_the_rows_say(runs, told):
     assert results(*(row(OURS, runs=count) for count in runs)).repeated == told
 
 
+@pytest.mark.parametrize(("runs", "told"), [((1, 1), "one process each"), ((7, 2), "the best of 2 or 7 processes")])
+def test_forked_processes_are_told(runs, told):
+    some = [row(OURS, runs=count, forked=count < 7) for count in runs]
+    assert results(*some).repeated == f"{told}, forked after the imports or, where a ratio is promised, fresh"
+
+
 @pytest.mark.parametrize(
     ("part", "runs", "told"),
     [("", None, "make bench"), ("n 5000", 1, "python -m benchmarks --case 'n 5000' --runs 1")],
