@@ -32,6 +32,8 @@ from edgeworth.errors import TooLarge
 from edgeworth.losses import ReplacedGaussianLoss
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from numpy.typing import NDArray
 
     from edgeworth.composition.contour.sampled_gaussian import Steps
@@ -57,7 +59,7 @@ _FAR_LADDER = 1.1 ** np.arange(13)
 _TERM = 0.02  # units of work for a term of a sum
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 _LONG = 50_000  # nodes at a time
-_LONG_PRODUCT = 500  # nodes, about, whose products of matrices a BLAS library shares out to threads
+_LONG_PRODUCT = 2_000  # nodes, about, whose products of matrices a BLAS library shares out to threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ class Line:
         windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
         most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
         for number in range(40):
-            with one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext():
+            with self._threads(guess):
                 many = guess > _MANY_NODES * self.h
                 parts = self._tilted(parts, (_FAR_LADDER[-1] if many else _LADDER[_USUAL]) * guess + self.h)
                 self._check_atoms(parts, most_nodes * self.h)
@@ -158,6 +160,10 @@ class Line:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
 
+    def _threads(self, guess: float) -> AbstractContextManager[object]:
+        """One thread for products as long as such a line has; a short one is done before threads are counted."""
+        return one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext()
+
     def _ever_falls(self, parts: list[TiltedPart], guess: float, most: float) -> bool:
         """Whether |phi| may be small at the farthest frequency that will be tried: if not, no guess before it will do.
 
@@ -166,7 +172,7 @@ class Line:
         last = guess * _NEXT_GUESS ** max(math.floor(math.log(most / guess, _NEXT_GUESS)), 0)
         farthest = float(_FAR_LADDER[-1]) * last
         samples = [isinstance(step, SampledGaussian) for step, _ in self._others]
-        with one_thread():
+        with self._threads(guess):
             far = [
                 tilt_part(step, n, self.c, farthest) if sample else part
                 for sample, part, (step, n) in zip(samples, parts, self._others, strict=True)
