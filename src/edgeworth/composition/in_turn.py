@@ -132,12 +132,14 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 def _samples_on_lines(total: TotalLoss, lines: Answers, lattices: Callable[[], Answers], aim: Aim) -> Answers:
     """Samples alone that have graded points: lines, the lattice, and the points; of very few, lines that are quick.
 
-    For f the points come first where lines would take long, and are seldom narrow.
+    For f the points come first where lines would take long, and are seldom narrow. An epsilon that is small beside the
+    loss of samples that say nothing wants more digits of delta than it has: points that are closest there come last.
     """
     points = ByProfile(spread.prepared_alone(total), aim.wide, slow=True)
     few = sum(n for _, n in samples(total)) <= _VERY_FEW
     made = Combined(Limited(lines, _QUICK) if few else lines, lattices, aim.wide)
     made = Combined(made, lambda: points, aim.wide)
+    made = Combined(made, lambda: spread.prepared_alone(total, near=True), aim.wide)
     return FirstForTests(made, points, aim.wide) if _has_a_wide_bulk(total) else made
 
 

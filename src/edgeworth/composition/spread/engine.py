@@ -39,6 +39,7 @@ _WORK = 1.2e10  # products of two masses if none were 0: about a second for the 
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
 _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
+_MORE_NEAR, _COARSER_FAR = 3.0, 5.0  # what points that are closest in the heap may cost more, and their steps far out
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -109,13 +110,13 @@ def prepared(total: TotalLoss) -> SpreadAnswers:
 
 
 @lru_cache(maxsize=4)
-def prepared_alone(total: TotalLoss) -> SpreadAnswers:
-    """The answers of the samples of a total alone, from the same laws."""
+def prepared_alone(total: TotalLoss, *, near: bool = False) -> SpreadAnswers:
+    """The answers of the samples of a total alone, from the same laws, or from points that are closest in the heap."""
     samples, nothing = _parted(total, (GaussianLoss, LaplaceLoss))[0], TotalLoss((), is_finite=True)
     kinks = kinks_of(nothing)
     assert kinks is not None
     rest = Rest(nothing, CurveAnswers(closed_form.compose(nothing)), kinks)
-    return SpreadAnswers(TotalLoss(samples, is_finite=True), partial(_law, samples), rest)
+    return SpreadAnswers(TotalLoss(samples, is_finite=True), partial(_law, samples, near=near), rest)
 
 
 def reach_of_rest(total: TotalLoss) -> float:
@@ -175,9 +176,9 @@ def _apart(loss: SampledLoss) -> float:
 
 
 @lru_cache(maxsize=6)
-def _law(samples: Samples, side: Side) -> SpreadLaw | None:
+def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
-    grid = _grid(samples)
+    grid = _grid(samples, near=near)
     found: SpreadLaw | None = None
     try:
         for loss, n in samples:
@@ -190,16 +191,17 @@ def _law(samples: Samples, side: Side) -> SpreadLaw | None:
     return found
 
 
-def _grid(samples: Samples) -> Graded:
-    """The finest points that the work allows."""
+def _grid(samples: Samples, *, near: bool) -> Graded:
+    """The finest points that the work allows, which is more for points that are to be closest in the heap."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
-    most = _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
+    more, far = (_MORE_NEAR, _COARSER_FAR) if near else (1.0, 1.0)
+    most = more * _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
 
     points = centred_for if _are_centred(samples) else graded_for
 
     def affordable(aim: float) -> bool:
-        grid = points(samples, aim)
-        return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= _MOST_POINTS
+        grid = points(samples, aim, far)
+        return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= more * _MOST_POINTS
 
     coarse, fine = _COARSEST, _FINEST
     if not affordable(coarse):
@@ -207,7 +209,7 @@ def _grid(samples: Samples) -> Graded:
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)
         coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
-    return points(samples, coarse)
+    return points(samples, coarse, far)
 
 
 def _are_centred(samples: Samples) -> bool:

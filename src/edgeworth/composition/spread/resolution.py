@@ -20,22 +20,25 @@ _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
 _IN_HEAP, _FAR_OUT = 8.0, 13.0  # standard deviations that are resolved, of all samples together and of one
 _IN_CROWD = 32.0  # of a loss, the step that resolves a crowd of samples which reaches it
 _ATOMS = 16.0  # upper ones of Laplace noise in a sum: 2^-16 of it, next to which coarser points would raise a lot
+_BEYOND_HEAP = 4.0  # times the loss of all samples that say nothing, beyond which one has jumped
 _FARTHEST = 600.0  # a loss whose exponential is a double
 _BITS = 30  # of a step, so that its multiples are doubles
 
 
-def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Graded:
+def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0) -> Graded:
     """From well below the heap of one sample to where next to nothing lies beyond.
 
     A density e^(-x^2/2) changes by the factor e^(x dx) from a point to the next: |x| dx is `aim` or less, as far as
-    octaves allow. The multiples of the largest loss of Laplace noise, of the part that has most steps, are points.
+    octaves allow, and `far` times that beyond the heap. The multiples of the largest loss of Laplace noise, of the part
+    that has most steps, are points.
     """
     low, high = min(_nearest(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
     laplace = [(n, _farthest(loss)) for loss, n in samples if isinstance(loss.base, LaplaceLoss)]
     n, period = max(laplace, default=(0, 1.5 * low))
     before = max(math.ceil(math.log2(period / (1.5 * low))), 0)
     low = period / 1.5 * 0.5**before  # its multiples by powers of two are in the middle of octaves
-    wanted = [_wanted(samples, low * 2.0**j, aim) for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    wanted = [_wanted(samples, place, aim * _coarser(samples, place, far)) for place in places]
     aligned = sum(low * 2.0**j < n * period for j in range(1, len(wanted)))  # octaves that have such multiples
     half = 2 * math.ceil(0.5 * low / wanted[0])
     even = 2 ** max(sum(_doubles(low / half, wanted)[:aligned]) - before + 1, 1)
@@ -44,17 +47,23 @@ def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Grad
     return Graded(_of_few_bits(low / half), half, doubles)
 
 
-def centred_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float) -> Graded:
+def centred_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0) -> Graded:
     """On both sides of 0, about which the samples are centred: the heap of any number of them is then an octave.
 
     Below 0 the points reach twice as far as the least loss.
     """
     low, high = min(_heap(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
-    wanted = [_centred_step(samples, low * 2.0**j, aim) for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
+    wanted = [_centred_step(samples, place, aim * _coarser(samples, place, far)) for place in places]
     half = 2 * math.ceil(0.5 * low / min(wanted[0], *(aim * _least_scale(loss) for loss, _ in samples)))
     lowest = 2 * math.fsum(n * _heap(loss) for loss, n in samples)
     below = min(max(math.ceil(math.log2(lowest / low)), 1), len(wanted))
     return Graded(_of_few_bits(low / half), half, _doubles(low / half, wanted), below)
+
+
+def _coarser(samples: tuple[tuple[SampledLoss, int], ...], loss: float, far: float) -> float:
+    """How many times as long steps may be beyond the heap of all samples: for u in it (x - u)_+ is straight there."""
+    return far if loss > _BEYOND_HEAP * math.fsum(n * _heap(sample) for sample, n in samples) else 1.0
 
 
 def centre(loss: SampledLoss, n: int) -> float:
