@@ -37,6 +37,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     |---|---|---|
     | contour   | rare jumps of samples beside a rest       | graded points, mixtures, lines, lattice               |
     | contour   | few rare samples of little noise alone    | lines (f: graded points), lattice, graded points      |
+    | contour   | Gaussian noise beside atoms               | lines, a formula for every value, lattice             |
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
