@@ -40,11 +40,22 @@ _ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
 LONGEST = 8.0  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
 _BROKEN_OFF = 8.5  # … and after which what was begun is broken off
+_UNTIMED = 3e5  # units that no clock is asked for: to ask it takes a quick reading longer than to count
 
 _spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)
 _end: ContextVar[float | None] = ContextVar("edgeworth_end_of_reading", default=None)
 _last: ContextVar[float] = ContextVar("edgeworth_last_of_reading", default=math.inf)
-_begun: ContextVar[tuple[float, int]] = ContextVar("edgeworth_begin_of_reading", default=(math.inf, 1))
+_clock: ContextVar[_Clock | None] = ContextVar("edgeworth_clock_of_reading", default=None)
+
+
+class _Clock:
+    """When a reading of so many values began, as far as it was worth asking for."""
+
+    __slots__ = ("begun", "counted", "values")
+
+    def __init__(self, counted: float, values: int) -> None:
+        self.counted, self.values = counted, values
+        self.begun: float | None = None
 
 
 class WorkSpent(Exception):
@@ -69,9 +80,13 @@ def spend(units: float) -> None:
 
 
 def _is_late(seconds: float) -> bool:
-    """Whether the reading began longer ago than that, for each of the values that it may take it for."""
-    begun, values = _begun.get()
-    return time.thread_time() - begun > values * seconds
+    """Whether the reading has taken longer than that, for each of the values that it may take it for."""
+    clock = _clock.get()
+    if clock is None or spent() - clock.counted < _UNTIMED:
+        return False
+    if clock.begun is None:
+        clock.begun = time.thread_time()
+    return time.thread_time() - clock.begun > clock.values * seconds
 
 
 def spent() -> float:
@@ -96,17 +111,18 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
 
     def __init__(self, count: int) -> None:
         self._values = min(max(count, 1), _AT_ONCE)
-        self._tokens: tuple[Token[float | None], Token[tuple[float, int]]] | None = None
+        self._tokens: tuple[Token[float | None], Token[_Clock | None]] | None = None
 
     def __enter__(self) -> None:
         if _end.get() is None:
-            end = _end.set(spent() + MOST_WORK * self._values)
-            self._tokens = end, _begun.set((time.thread_time(), self._values))
+            counted = spent()
+            end = _end.set(counted + MOST_WORK * self._values)
+            self._tokens = end, _clock.set(_Clock(counted, self._values))
 
     def __exit__(self, *_: object) -> None:
         if self._tokens is not None:
             _end.reset(self._tokens[0])
-            _begun.reset(self._tokens[1])
+            _clock.reset(self._tokens[1])
 
 
 class breaking_off:  # noqa: N801 - idem
