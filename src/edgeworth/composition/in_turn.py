@@ -62,9 +62,7 @@ __all__ = [
 # Relative widths above which the next engine is asked.
 _WIDE = 1e-6  # where no tolerance says so
 _NEARLY_ALL_DIGITS = 1e-9  # of residues, behind which the line integral has more, and of that, where formulas have
-_NOTHING_OPEN = (
-    1e-11  # of tilted moments before a lattice: what is wider is taken from it, so that values stay in order
-)
+_NOTHING_OPEN = 1e-11  # of tilted moments before a lattice: what is wider is taken from it, and values stay in order
 _WIDE_FOR_A_LATTICE = 1e-4  # what a lattice can narrow of samples beside atoms
 _VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps
 
