@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from contextvars import Token
 
 __all__ = [
-    "LONGEST",
     "MOST_WORK",
     "WorkSpent",
     "at_most",
@@ -38,7 +37,7 @@ __all__ = [
 MOST_WORK = 7e7  # for one reading, after which nothing more is begun: some six seconds
 _ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
-LONGEST = 7.5  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
+_LONGEST = 7.5  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
 _BROKEN_OFF = 8.0  # … and after which what was begun is broken off
 _UNTIMED = 3e5  # units that no clock is asked for: to ask it takes a quick reading longer than to count
 
@@ -204,4 +203,4 @@ def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
 def is_spent() -> bool:
     """Whether the reading has taken what it may."""
     end = _end.get()
-    return end is not None and (spent() > end or (end < math.inf and _is_late(LONGEST)))
+    return end is not None and (spent() > end or (end < math.inf and _is_late(_LONGEST)))

@@ -29,7 +29,6 @@ __all__ = ["FINE", "applies", "compose", "prepared"]
 _LARGEST_MU = 30.0
 _LEAST_RATE = 1e-9  # of a clipped record that is replaced: below, no lattice holds both its bulk and its far outcomes
 _MOST_STEPS = 10**10
-_WIDE = 1e-6  # relative, of many tests: few of them are narrower
 _WIDE = 1e-6  # relative: of many tests at once no more is asked for
 _MOST_LOST = 1e-45  # the mass of atoms that are not listed
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
