@@ -195,82 +195,70 @@ class Account:
         """f(alpha): the least miss rate of any attacker with false-alarm rate alpha."""
         grid = validation.probabilities(alpha=alpha)
         with one_reading(grid.size):
-            return self._tradeoff(grid)
-
-    def _tradeoff(self, grid: Array) -> Bracket:
-        composed, slack = self._composed, self._composed.rounding
-        value = composed.value(grid)
-        if composed.lower is None or composed.upper is None:
-            return self._bracket(*trivial_tradeoff_ends(grid), value)
-        whole = 1 - grid
-        greatest = np.where(1 - whole == grid, whole, np.nextafter(whole, 2.0))  # 1 - alpha, never rounded down
-        lower = np.maximum(composed.lower(grid) * (1 - slack), 0.0)
-        upper = np.minimum(composed.upper(grid) * (1 + max(slack, _ULPS)), greatest)
-        possible = (grid < 1) & (self.total.null_only == 0) & (self.total.alternative_only == 0)
-        return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
+            composed, slack = self._composed, self._composed.rounding
+            value = composed.value(grid)
+            if composed.lower is None or composed.upper is None:
+                return self._bracket(*trivial_tradeoff_ends(grid), value)
+            whole = 1 - grid
+            greatest = np.where(1 - whole == grid, whole, np.nextafter(whole, 2.0))  # 1 - alpha, never rounded down
+            lower = np.maximum(composed.lower(grid) * (1 - slack), 0.0)
+            upper = np.minimum(composed.upper(grid) * (1 + max(slack, _ULPS)), greatest)
+            possible = (grid < 1) & (self.total.null_only == 0) & (self.total.alternative_only == 0)
+            return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
     def power(self, alpha: ArrayLike) -> Bracket:
         """1 - f(alpha): the greatest true positive rate of any attacker with false-alarm rate alpha; at least alpha."""
         grid = validation.probabilities(alpha=alpha)
         with one_reading(grid.size):
-            return self._power(grid)
-
-    def _power(self, grid: Array) -> Bracket:
-        composed = self._composed
-        value = composed.value.power(grid)
-        if composed.lower is None or composed.upper is None:
-            return self._bracket(grid, np.ones(grid.shape), value)
-        if isinstance(composed.lower, Identity):
-            return self._bracket(grid, grid, grid)
-        miss = self._tradeoff(grid)
-        lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), grid)
-        upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), grid, 1.0)
-        if knows_power(composed.lower):
-            slack = max(composed.rounding, _GROUP_ULPS)  # of 1 - f itself, where it is more than a difference
-            lower = np.maximum(lower, composed.upper.power(grid) * (1 - slack))
-            upper = np.clip(np.minimum(upper, composed.lower.power(grid) * (1 + slack)), lower, 1.0)
-        return self._bracket(lower, upper, value)
+            composed = self._composed
+            value = composed.value.power(grid)
+            if composed.lower is None or composed.upper is None:
+                return self._bracket(grid, np.ones(grid.shape), value)
+            if isinstance(composed.lower, Identity):
+                return self._bracket(grid, grid, grid)
+            miss = self.tradeoff(grid)
+            lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), grid)
+            upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), grid, 1.0)
+            if knows_power(composed.lower):
+                slack = max(composed.rounding, _GROUP_ULPS)  # of 1 - f itself, where it is more than a difference
+                lower = np.maximum(lower, composed.upper.power(grid) * (1 - slack))
+                upper = np.clip(np.minimum(upper, composed.lower.power(grid) * (1 + slack)), lower, 1.0)
+            return self._bracket(lower, upper, value)
 
     def delta(self, epsilon: ArrayLike) -> Bracket:
         """The least delta at which the mechanism is (epsilon, delta)-DP, for every real epsilon."""
         grid = validation.reals(epsilon=epsilon)
         with one_reading(grid.size):
-            return self._delta(grid)
-
-    def _delta(self, grid: Array) -> Bracket:
-        composed, slack = self._composed, self._composed.rounding
-        value = composed.value.profile()(grid)
-        if composed.lower is None or composed.upper is None:
-            return self._bracket(*trivial_delta_ends(grid), value)
-        least, greatest = trivial_delta_ends(grid)
-        shift = composed.shift
-        lower = np.maximum(composed.upper.profile()(grid + shift), least) * (1 - max(slack, _ULPS))
-        upper = np.minimum(composed.lower.profile()(grid - shift) * (1 + slack), greatest)
-        possible = grid < self.group_size * max(self.total.support[1], -self.total.support[0])
-        return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
+            composed, slack = self._composed, self._composed.rounding
+            value = composed.value.profile()(grid)
+            if composed.lower is None or composed.upper is None:
+                return self._bracket(*trivial_delta_ends(grid), value)
+            least, greatest = trivial_delta_ends(grid)
+            shift = composed.shift
+            lower = np.maximum(composed.upper.profile()(grid + shift), least) * (1 - max(slack, _ULPS))
+            upper = np.minimum(composed.lower.profile()(grid - shift) * (1 + slack), greatest)
+            possible = grid < self.group_size * max(self.total.support[1], -self.total.support[0])
+            return self._bracket(lower, np.where(possible, np.maximum(upper, _LEAST), upper), value)
 
     def epsilon(self, delta: ArrayLike) -> Bracket:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
         grid = validation.probabilities(delta=delta)
         with one_reading(grid.size):
-            return self._epsilon(grid)
-
-    def _epsilon(self, grid: Array) -> Bracket:
-        composed, slack = self._composed, self._composed.rounding
-        if isinstance(composed.value, AnsweredTradeOff):
-            return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
-        targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
-        if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
-            value, lower, upper = composed.value.profile().epsilon(targets)
-        elif composed.lower is None or composed.upper is None:
-            return self._bracket(*trivial_epsilon_ends(grid), composed.value.profile().epsilon(grid))
-        elif isinstance(composed.value, Rescaled):  # an end is one question to an engine: the middle of both will do
-            ends = (composed.upper, targets[1]), (composed.lower, targets[2])
-            return self._epsilon_bracket(grid, *(f.profile().epsilon(at) for f, at in ends))
-        else:
-            curves = composed.value, composed.upper, composed.lower
-            value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))
-        return self._epsilon_bracket(grid, lower, upper, value)
+            composed, slack = self._composed, self._composed.rounding
+            if isinstance(composed.value, AnsweredTradeOff):
+                return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
+            targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
+            if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
+                value, lower, upper = composed.value.profile().epsilon(targets)
+            elif composed.lower is None or composed.upper is None:
+                return self._bracket(*trivial_epsilon_ends(grid), composed.value.profile().epsilon(grid))
+            elif isinstance(composed.value, Rescaled):  # an end is one question to an engine: their middle will do
+                ends = (composed.upper, targets[1]), (composed.lower, targets[2])
+                return self._epsilon_bracket(grid, *(f.profile().epsilon(at) for f, at in ends))
+            else:
+                curves = composed.value, composed.upper, composed.lower
+                value, lower, upper = (f.profile().epsilon(at) for f, at in zip(curves, targets, strict=True))
+            return self._epsilon_bracket(grid, lower, upper, value)
 
     def _epsilon_bracket(self, delta: Array, lower: Any, upper: Any, value: Any = None) -> Bracket:
         """The bracket of epsilon, widened by what its root finder may miss; without a value, that of the middle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from edgeworth.curves import Certificate, Identity, PiecewiseLinear, Rescaled, TradeOff
@@ -66,6 +67,7 @@ def estimate(curve: TradeOff, total: TotalLoss, method: str, *notes: str) -> Com
     return ComposedCurve(with_disclosure(curve, total), Certificate(method, certified=False, notes=notes))
 
 
+@lru_cache(maxsize=8)
 def nothing_ran(total: TotalLoss) -> bool:
     """Whether no step can move the loss from 0: T(P, P) = Id. Of many tiny ends the sum may be a number."""
     return all(loss.support == (0.0, 0.0) for loss, _ in total.parts) and total.support == (0.0, 0.0)

@@ -7,6 +7,7 @@ variance of the sum: it decides whether jumps are part of the bulk of the law or
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from edgeworth.losses import GaussianLoss, SampledLoss
@@ -22,6 +23,7 @@ __all__ = ["Samples", "density", "expected_jumps", "gaussian_samples", "samples"
 Samples: TypeAlias = tuple[tuple[SampledLoss, int], ...]
 
 
+@lru_cache(maxsize=8)
 def samples(total: TotalLoss) -> Samples:
     """All of them.
 
@@ -35,6 +37,7 @@ def samples(total: TotalLoss) -> Samples:
     return tuple((loss, n) for loss, n in total.parts if isinstance(loss, SampledLoss))
 
 
+@lru_cache(maxsize=8)
 def gaussian_samples(total: TotalLoss) -> Samples:
     """Those of Gaussian noise that says something."""
     return tuple((loss, n) for loss, n in samples(total) if isinstance(loss.base, GaussianLoss) and loss.base.mu > 0)

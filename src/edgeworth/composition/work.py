@@ -48,13 +48,19 @@ _clock: ContextVar[_Clock | None] = ContextVar("edgeworth_clock_of_reading", def
 
 
 class _Clock:
-    """When a reading of so many values began, as far as it was worth asking for."""
+    """When a reading of so many values began, as far as it was worth asking for: once so much had been counted."""
 
-    __slots__ = ("begun", "counted", "values")
+    __slots__ = ("begun", "timed_from", "values")
 
     def __init__(self, counted: float, values: int) -> None:
-        self.counted, self.values = counted, values
+        self.timed_from, self.values = counted + _UNTIMED, values
         self.begun: float | None = None
+
+    def is_past(self, seconds: float) -> bool:
+        """Whether the reading has taken longer than that, for each of the values that it may take it for."""
+        if self.begun is None:
+            self.begun = time.thread_time()
+        return time.thread_time() - self.begun > self.values * seconds
 
 
 class WorkSpent(Exception):
@@ -74,18 +80,14 @@ def spend(units: float) -> None:
     """
     total, last = _spent.get() + units, _last.get()
     _spent.set(total)
-    if total > last or (last < math.inf and _is_late(_BROKEN_OFF)):
+    if total > last or (last < math.inf and _is_late(total, _BROKEN_OFF)):
         raise WorkSpent
 
 
-def _is_late(seconds: float) -> bool:
-    """Whether the reading has taken longer than that, for each of the values that it may take it for."""
+def _is_late(total: float, seconds: float) -> bool:
+    """Whether the reading, so much being counted, has taken longer than that."""
     clock = _clock.get()
-    if clock is None or spent() - clock.counted < _UNTIMED:
-        return False
-    if clock.begun is None:
-        clock.begun = time.thread_time()
-    return time.thread_time() - clock.begun > clock.values * seconds
+    return clock is not None and total >= clock.timed_from and clock.is_past(seconds)
 
 
 def spent() -> float:
@@ -202,5 +204,5 @@ def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
 
 def is_spent() -> bool:
     """Whether the reading has taken what it may."""
-    end = _end.get()
-    return end is not None and (spent() > end or (end < math.inf and _is_late(_LONGEST)))
+    end, total = _end.get(), _spent.get()
+    return end is not None and (total > end or (end < math.inf and _is_late(total, _LONGEST)))

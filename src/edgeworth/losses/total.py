@@ -60,7 +60,7 @@ class TotalLoss:
             return 0.0
         return -math.expm1(math.fsum(n * _log1m(mass) for mass, (_, n) in zip(masses, self.parts, strict=True)))
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
         """Whether every part's distribution function is a formula."""
         return all(loss.is_exact for loss, _ in self.parts)

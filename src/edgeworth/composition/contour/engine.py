@@ -48,6 +48,7 @@ _LARGEST_MU = 60.0  # of a sample: beyond, its two bumps have nothing between th
 _MOST_REPEATS = 10**15  # of one step: whole numbers beyond are no longer exact doubles
 
 
+@lru_cache(maxsize=8)
 def applies(total: TotalLoss) -> bool:
     """Whether the line integral can be tried: densities that are formulas, and something that smooths the total.
 

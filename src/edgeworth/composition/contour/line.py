@@ -342,10 +342,10 @@ class Line:
         if some.start == 0:  # t = 0, which both halves of the line share
             modulus[0], term[0] = 0.5 * modulus[0], 0.5 * term[0]
         rounding = SUM_ROUNDING + 2 * self._side * _UNIT  # of a sum of rows, each added one after the other
-        fixed = float(np.sum(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + rounding)))
+        fixed = float(np.add.reduce(modulus * (np.minimum(self.relative[some] + 32 * _UNIT, 2.0) + rounding)))
         if self._atoms:
             fixed += self._atoms * float(np.sum(1 / size))
-        return term, fixed, 4 * _UNIT * float(np.sum(modulus * t))
+        return term, fixed, 4 * _UNIT * float(np.add.reduce(modulus * t))
 
     def front(self, exponent: Array) -> Array:
         """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
@@ -387,7 +387,7 @@ class Line:
 
 def _first_negligible(log_bound: Array, between: Array) -> int:
     """The first node at which |phi| is below e^-NATS and from which on it stays low; or the last one."""
-    (high,) = np.nonzero(between > ALLOWED - NATS)
+    (high,) = (between > ALLOWED - NATS).nonzero()
     first = int(high[-1]) + 1 if high.size else 0
     low = log_bound[first:] < -NATS
     low[-1] = True

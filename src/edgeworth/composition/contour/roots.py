@@ -72,7 +72,7 @@ class Roots:
     def _interpolated(self, z: Array, log_target: Array) -> tuple[Array, Array]:
         """By the polynomial; where it may have spoilt more digits than are open, a step corrects."""
         x, width, noise = self._inverse(z)
-        (spoilt,) = np.nonzero(width < noise)
+        (spoilt,) = (width < noise).nonzero()
         if spoilt.size:
             value, slope = self._rung.value_and_slope(self._kind, x[spoilt])
             sure = value > 0  # a line whose errors are as large as its value may say anything

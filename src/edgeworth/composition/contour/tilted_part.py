@@ -361,7 +361,7 @@ def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float,
 
 def _high(log_density: Array, nats: float) -> NDArray[np.intp]:
     """Where a law is above e^-nats of its peak."""
-    return np.flatnonzero(log_density >= log_density.max() - nats)  # at least the peak, of numbers with large ulps
+    return np.asarray((log_density >= log_density.max() - nats).nonzero()[0])  # at least the peak: ulps may be large
 
 
 def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:

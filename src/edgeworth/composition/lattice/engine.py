@@ -34,6 +34,7 @@ _MOST_LOST = 1e-45  # the mass of atoms that are not listed
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 
 
+@lru_cache(maxsize=8)
 def applies(total: TotalLoss) -> bool:
     """Whether every part has cells that are formulas, and there are not too many steps."""
     steps = sum(n for _, n in total.parts)

@@ -39,6 +39,7 @@ _MOST_WIDENINGS = 40
 _NOTE = "every reading carries its own bound on these, on rounding, and on the terms that are left out"
 
 
+@lru_cache(maxsize=8)
 def applies(total: TotalLoss) -> bool:
     """Whether every step is a short sum of exponentials, one of them Laplace noise, and all together are not too many.
 
