@@ -144,3 +144,14 @@ def test_epsilon_at_the_ends():
     assert profile.epsilon(1.0) == 0.0
     assert profile.epsilon(profile(0.0)) == 0.0
     assert GaussianTradeOff(0.0).profile().epsilon(0.0) == 0.0
+
+
+@pytest.mark.parametrize("mu", MUS)
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-40, 1e-200])
+def test_epsilon_takes_few_readings_of_delta(mu, delta, monkeypatch):
+    profile, asked = GaussianTradeOff(mu).profile(), []
+    read = type(profile)._log_delta
+    monkeypatch.setattr(type(profile), "_log_delta", lambda self, at: asked.append(at) or read(self, at))
+    epsilon = profile.epsilon(delta)
+    assert len(asked) <= 9
+    assert epsilon == 0 or profile(epsilon) <= delta < profile(epsilon * (1 - 1e-14))

@@ -18,6 +18,19 @@ def test_roots_over_six_hundred_decades():
     assert np.all(g(found, np.arange(roots.size)) <= 0)
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-6, 1e-2, 10.0])
+def test_a_good_guess_is_enough_and_a_bad_one_does_no_harm(off):
+    roots, asked = 10.0 ** np.linspace(-200, 200, 41), [0]
+
+    def g(x, which):
+        asked[0] += 1
+        return np.log(roots[which]) - np.log(x)
+
+    found = positive_root(g, roots * (1 + off), 1e-9, largest=1e307)
+    np.testing.assert_allclose(found, roots, rtol=3e-13, atol=0)
+    assert asked[0] <= 7 or off > 1e-12
+
+
 def test_no_root_is_inf_and_everything_is_zero():
     np.testing.assert_array_equal(positive_root(lambda x, _: np.ones(x.size), np.ones(2), largest=1e300), np.inf)
     np.testing.assert_array_equal(positive_root(lambda x, _: -np.ones(x.size), np.ones(2), largest=1e300), 0.0)

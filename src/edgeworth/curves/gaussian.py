@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianProfile", "GaussianTradeOff"]
 
+_MOST_STEPS, _NEAR = 12, 1e-6  # of Newton's method, each of which squares the error, and where it ends
+_NEAR_FACTOR = 1e-9  # its log2: how far from there an epsilon is looked for first
+_DEEPEST, _LEFTMOST = 1e4, 30.0  # a -log delta and a -x beyond which it is of no use
 _LOG_SQRT_TWO_PI = float(np.log(2 * np.pi) / 2)
 
 
@@ -105,6 +108,26 @@ class GaussianProfile(SymmetricProfile):
                 return direct
             right = -x * x / 2 - x * x_low - _LOG_SQRT_TWO_PI + np.log(self._drop(x))
             return np.where(near, direct, np.where(x < 1e150, right, -np.inf))
+
+    def _near_root(self, log_delta: Array) -> tuple[Array, float]:
+        """Newton's method in x on -x^2/2 + log(R(x) - R(x + mu)), which is concave: from the right it cannot miss.
+
+        Its slope is -mu R(x + mu)/(R(x) - R(x + mu)). What has no digits left here is looked for as elsewhere.
+        """
+        x = np.sqrt(-2 * np.maximum(log_delta, -_DEEPEST))
+        with np.errstate(all="ignore"):
+            for _ in range(_MOST_STEPS):
+                after = normal.mills(x + self.mu)
+                drop = normal.mills(x) - after
+                step = (np.log(drop) - _LOG_SQRT_TWO_PI - x * x / 2 - log_delta) * drop / (self.mu * after)
+                x = np.maximum(x + step, -_LEFTMOST)
+                if np.abs(step).max() < _NEAR:
+                    break
+            near = self.mu * (x + self.mu / 2)
+        known = np.isfinite(near) & (near > 0)
+        if not known.all():
+            return super()._near_root(log_delta)
+        return near, _NEAR_FACTOR
 
     def _threshold(self, size: Array) -> tuple[Array, Array]:
         """The sum x = size/mu - mu/2, unevaluated; +inf for mu = 0 (unless size = 0) and for overflow."""

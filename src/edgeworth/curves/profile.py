@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MaximumProfile", "Profile", "ReverseProfile", "SymmetricProfile"]
 
+_FIRST_FACTOR = 4.0  # its log2: how far from 1 an epsilon is looked for first
 _LARGEST_EPSILON = 1e100  # delta positive here is taken for delta positive everywhere
 
 
@@ -112,9 +113,13 @@ class Profile(Abstract):
             return np.where(both_finite, distance, np.where(reached, -1.0, 1.0))
 
         if asked.size:
-            root = positive_root(excess, np.ones(asked.size), largest=_LARGEST_EPSILON)
+            root = positive_root(excess, *self._near_root(target[asked]), largest=_LARGEST_EPSILON)
             result[asked] = self._raised(root, delta[asked])
         return result
+
+    def _near_root(self, log_delta: Array) -> tuple[Array, float]:
+        """Where to look for the eps with these logarithms of delta, and the log2 of the factor by which to look on."""
+        return np.ones(log_delta.size), _FIRST_FACTOR
 
     def _raised(self, epsilon: Array, delta: Array) -> Array:
         """The same eps, raised by some ulps where delta(eps), unlike its logarithm, is still above delta."""

@@ -19,6 +19,7 @@ Family: TypeAlias = Callable[[Array, NDArray[np.intp]], Array]
 _ULP = float(np.finfo(np.float64).eps)
 _HUGE, _TINY = 1e300, 1e-307
 _MOST_STEPS = 400
+_MOST_LOG_FACTOR = 64.0
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -73,27 +74,28 @@ def _tame(values: Array) -> Array:
     return np.clip(values, -_HUGE, _HUGE)
 
 
-def positive_root(g: Family, start: Array, *, largest: float) -> Array:
+def positive_root(g: Family, start: Array, log_factor: float = 4.0, *, largest: float) -> Array:
     """The least x > 0 with g(x) <= 0, to 4 ulp; 0 if below 1e-307, inf if g > 0 up to ``largest``.
 
-    For g non-increasing. The bracket grows from ``start`` by squared factors, is cut back to a factor of 16
-    by bisection of the exponent, and is then closed.
+    For g non-increasing. The bracket grows from ``start``, by the factor 2^log_factor first and by powers of it then,
+    is cut back to a factor of 16 by bisection of the exponent, and is then closed.
     """
     everyone = np.arange(start.size)
     low, high = start.copy(), start.copy()
     at_low = g(start, everyone)
     at_high, above = at_low.copy(), at_low > 0
-    log_factor = np.full(start.size, 4.0)
+    log_factors = np.full(start.size, log_factor)
     moving = everyone
     for _ in range(_MOST_STEPS):
         up = above[moving]
         nearer = np.where(up, high[moving], low[moving])
-        factor = np.exp2(np.where(up, log_factor[moving], -log_factor[moving]))
+        factor = np.exp2(np.where(up, log_factors[moving], -log_factors[moving]))
         farther = np.clip(nearer * factor, _TINY, largest)
         low[moving], high[moving] = np.where(up, nearer, farther), np.where(up, farther, nearer)
         beyond, before = g(farther, moving), np.where(up, at_high[moving], at_low[moving])
         at_low[moving], at_high[moving] = np.where(up, before, beyond), np.where(up, beyond, before)
-        log_factor[moving] = np.minimum(64.0, 2 * log_factor[moving])
+        growing = log_factors[moving]
+        log_factors[moving] = np.minimum(_MOST_LOG_FACTOR, np.where(growing < 1, _MOST_LOG_FACTOR, 2.0) * growing)
         moving = moving[((beyond > 0) == up) & (farther > _TINY) & (farther < largest)]
         if not moving.size:
             break
