@@ -6,6 +6,7 @@ from tests.composition.contour.test_line_bounds import sampled
 from edgeworth.composition.contour import line
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.sampled_gaussian import Steps
+from edgeworth.composition.contour.tail import Guess
 from edgeworth.composition.contour.tilted_part import tilt_part
 from edgeworth.errors import TooLarge
 
@@ -22,5 +23,5 @@ def test_a_line_that_cannot_be_had_is_given_up_at_once(monkeypatch, sigma, rate,
     monkeypatch.setattr(line, "tilt_part", tilt)
     step = sampled(1 / sigma, rate, 4.0)
     with pytest.raises(TooLarge, match="falls too slowly"):
-        Line(Steps(0.0, ((step, count),), (-100.0, 100.0), (0.0, 0.0)), c, 40.0, 2.0)
+        Line(Steps(0.0, ((step, count),), (-100.0, 100.0), (0.0, 0.0)), c, 40.0, Guess(2.0))
     assert len(tilted) <= 2

@@ -23,7 +23,18 @@ import numpy as np
 
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
-from edgeworth.composition.contour.tail import ALLOWED, Far, Segments, Tail, far_enough, log_far, sampled, tail_beyond
+from edgeworth.composition.contour.tail import (
+    ALLOWED,
+    Far,
+    Guess,
+    Segments,
+    Tail,
+    far_enough,
+    first_negligible,
+    log_far,
+    sampled,
+    tail_beyond,
+)
 from edgeworth.composition.contour.tilted_part import TiltedPart, tilt_part
 from edgeworth.composition.contour.waves import logarithm
 from edgeworth.composition.one_thread import one_thread
@@ -42,9 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "Line"]
 
 _UNIT = 2.0**-53
-_LADDER = np.array([1.0, 1.15, 1.35, 1.6, 2.1])  # where |phi|^n may be far enough, in units of the first guess
-_NEXT_GUESS = 2.0
-_USUAL = 3  # the rung of it for which parts are made: most lines end there, and further out they take more points
 _MANY_NODES, _MOST_NODES = 4_000, 500_000
 _MOST_WINDOWED = 40_000  # the same where jumps are dropped or sorted: other lines will do as well
 _MOST_WORK = 3e8  # nodes of the line times nodes in x
@@ -110,8 +118,8 @@ class Reach(NamedTuple):
 class Line:
     """The integrand on Re s = c at t = 0, h, …, Nh, with bounds on all that the sum leaves out."""
 
-    def __init__(self, steps: Steps, c: float, period: float, guess: float) -> None:
-        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss, |phi| is small at `guess`."""
+    def __init__(self, steps: Steps, c: float, period: float, guess: Guess) -> None:
+        """Prepare the line; `period` = 2 pi/h is the distance of the aliases in the loss, |phi| small at the guess."""
         if not math.isfinite(period):
             raise TooLarge("no bound on the aliases of the line integral is known")
         self.c, self.period = c, period
@@ -140,37 +148,38 @@ class Line:
         """As many even ones, from 0 on."""
         return np.asarray(self.h * np.arange(count), dtype=np.float64)
 
-    def _until_negligible(self, guess: float) -> Reach:
+    def _until_negligible(self, guess: Guess) -> Reach:
         """The parts, the tail, and a frequency T at which |phi|^n has fallen below e^-NATS, or what is affordable."""
         parts: list[TiltedPart] = []
         windowed = any(isinstance(step, SampledGaussian) and not step.is_whole for step, _ in self._others)
         most_nodes = _MOST_WINDOWED if windowed else _MOST_NODES
         for number in range(40):
             with self._threads(guess):
-                many = guess > _MANY_NODES * self.h
-                parts = self._tilted(parts, (_FAR_LADDER[-1] if many else _LADDER[_USUAL]) * guess + self.h)
+                many = guess.frequency > _MANY_NODES * self.h
+                farthest = float(_FAR_LADDER[-1]) * guess.frequency if many else guess.usual
+                parts = self._tilted(parts, farthest + self.h)
                 self._check_atoms(parts, most_nodes * self.h)
                 found = self._many_nodes(guess, parts) if many else self._few_nodes(guess, parts)
             if found is not None:
                 return found
             if number == 0 and not self._ever_falls(parts, guess, most_nodes * self.h):
                 break
-            guess *= _NEXT_GUESS
-            if guess > most_nodes * self.h:
+            guess = guess.farther()
+            if guess.frequency > most_nodes * self.h:
                 break
         raise TooLarge("the characteristic function falls too slowly for the line integral")
 
-    def _threads(self, guess: float) -> AbstractContextManager[object]:
+    def _threads(self, guess: Guess) -> AbstractContextManager[object]:
         """One thread for products as long as such a line has; a short one is done before threads are counted."""
-        return one_thread() if guess > _LONG_PRODUCT * self.h else nullcontext()
+        return one_thread() if guess.frequency > _LONG_PRODUCT * self.h else nullcontext()
 
-    def _ever_falls(self, parts: list[TiltedPart], guess: float, most: float) -> bool:
+    def _ever_falls(self, parts: list[TiltedPart], guess: Guess, most: float) -> bool:
         """Whether |phi| may be small at the farthest frequency that will be tried: if not, no guess before it will do.
 
         Its bounds fall with the frequency; those made for another one may be a little lower.
         """
-        last = guess * _NEXT_GUESS ** max(math.floor(math.log(most / guess, _NEXT_GUESS)), 0)
-        farthest = float(_FAR_LADDER[-1]) * last
+        last = guess.farther(2.0 ** max(math.floor(math.log2(most / guess.frequency)), 0))
+        farthest = float(_FAR_LADDER[-1]) * last.frequency
         samples = [isinstance(step, SampledGaussian) for step, _ in self._others]
         with self._threads(guess):
             far = [
@@ -197,16 +206,16 @@ class Line:
             for part, (step, n) in zip_longest(parts, self._others)
         ]
 
-    def _few_nodes(self, guess: float, parts: list[TiltedPart]) -> Reach | None:
+    def _few_nodes(self, guess: Guess, parts: list[TiltedPart]) -> Reach | None:
         """Nodes up to where the bound far out is small, if that is near the guess; of these, as many as it takes."""
-        variance = self._gaussian.variance
-        far = far_enough(_LADDER * guess, parts, variance, NATS)
-        last = float(_LADDER[-1]) * guess if far is None else float(far.t[0])
+        variance, stairs = self._gaussian.variance, guess.stairs
+        far = far_enough(stairs, parts, variance, NATS)
+        last = float(stairs[-1] if far is None else far.t[0])
         if far is None and all(part.shifted is None for part in parts):
             # Laplace noise: high frequencies cost little, and its density alone falls slowly.
             far = far_enough(np.asarray(last * 2.0 ** np.arange(1, 40)), parts, variance, NATS)
             parts = [tilt_part(step, n, self.c, float(far.t[0]) if far else last) for step, n in self._others]
-        elif far is not None and last > _LADDER[_USUAL] * guess:
+        elif far is not None and last > guess.usual:
             parts = self._tilted(parts, last + self.h)
         if far is None:
             return None
@@ -214,13 +223,13 @@ class Line:
         t = self._nodes(math.ceil(last / self.h) + 1)
         values = [part.on_even_grid(self.h, t.size) for part in parts]
         along = self._product(t, parts, values)
-        between = self._between(t, parts, values, guess)
-        number = _first_negligible(along.log_bound, between)
+        between = self._between(t, parts, values, stairs)
+        number = first_negligible(along.log_bound, between, NATS)
         near, apart = Segments([], [], []), last < far.t[0]
         if number < t.size - 1:
             near = Segments([float(t[number])], [last], [float(between[number:].max())])
         elif not apart:
-            far.t[0] = t[-1]  # the bounds hold beyond it as well
+            far = far.starting_at(float(t[-1]))
         elif not along.log_bound[-1] < -NATS:
             return None
         if apart:
@@ -237,7 +246,7 @@ class Line:
         t: Array,
         parts: list[TiltedPart],
         values: list[tuple[NDArray[np.complex128], Array]],
-        guess: float,
+        stairs: Array,
     ) -> Array:
         """At least log |phi| from each node to the next: by its values there, and of jumps as it is far out.
 
@@ -252,17 +261,16 @@ class Line:
                 log_bound += part.count * np.log(np.minimum(larger, 1.0))
         jumps = [part for part in parts if part.alone]
         if jumps:
-            stairs = _LADDER * guess
             heights = np.append(0.0, log_far(stairs, jumps, 0.0))
             log_bound += heights[np.searchsorted(stairs, t[:-1], side="right")]
         return log_bound
 
-    def _many_nodes(self, guess: float, parts: list[TiltedPart]) -> Reach | None:
+    def _many_nodes(self, guess: Guess, parts: list[TiltedPart]) -> Reach | None:
         """The cut where the bound far out is small, if it is near the guess: thirteen digits are enough here.
 
         The terms of a profile fall with 1/t^2 besides, those of a tail with 1/t.
         """
-        t = np.asarray(_FAR_LADDER * guess, dtype=np.float64)
+        t = np.asarray(_FAR_LADDER * guess.frequency, dtype=np.float64)
         nats = _FEWER_NATS - np.log1p(t / (1 + abs(self.c)))
         log_bound = log_far(t, parts, self._gaussian.variance)
         deep = log_bound < -nats
@@ -383,15 +391,6 @@ class Line:
         scale = self._scale + (8 * _ROOM * _UNIT * steepness) * size
         growth = scale * (1 + scale)  # at least e^scale - 1
         return np.asarray(front * ((1 + growth) * (terms.fixed + terms.growing * size)) + np.abs(value) * growth)
-
-
-def _first_negligible(log_bound: Array, between: Array) -> int:
-    """The first node at which |phi| is below e^-NATS and from which on it stays low; or the last one."""
-    (high,) = (between > ALLOWED - NATS).nonzero()
-    first = int(high[-1]) + 1 if high.size else 0
-    low = log_bound[first:] < -NATS
-    low[-1] = True
-    return first + int(low.argmax())
 
 
 def _log_unread(parts: list[TiltedPart]) -> float:

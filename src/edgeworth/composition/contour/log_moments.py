@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, sampled_variance
+from edgeworth.composition.contour.tail import ENOUGH, Guess
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import ReplacedGaussianLoss
@@ -34,6 +35,8 @@ _CENTRE = np.array([0.0, 0.5, 1.0])
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _EXPONENTIAL, _MOMENTS, _WAVES = 0.15, 0.35, 1.2  # units of work for a node: its weight, moments of it, and its waves
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
+_MOST_DOUBLINGS = 6  # beyond, the nodes are too far apart to tell
+_NEARLY_NORMAL = 0.2  # by how much bounds on shifted lines may fall short of those of a normal law
 
 
 class _Nodes(NamedTuple):
@@ -115,19 +118,48 @@ class LogMoments:
             self._sets[level, sides] = self._nodes((max(left, self.steepest[0]), min(right, self.steepest[1])))
         return self._sets[level, sides]
 
-    def falls_from(self, c: float, variance: float, nats: float) -> float:
-        """About the frequency from which on |phi| is below e^-nats: that of a normal law, or some doublings of it.
+    def falls_from(self, c: float, variance: float, nats: float) -> Guess:
+        """About the frequency from which on |phi| is below e^-nats, or its bounds are where they can be told.
 
         Only samples of Gaussian noise have nodes that are fine enough to tell.
         """
         normal, nodes = math.sqrt(2 * nats / variance), self._reaching(np.array([c]))
         if not nodes.size.size or not nodes.open.all():
-            return normal
+            return Guess(normal)
         spend(_WAVES * nodes.loss.size)
         weight = _relative(c * nodes.loss + nodes.log_weight, nodes)
-        whole = np.add.reduceat(weight, nodes.start).tolist()
+        whole = np.add.reduceat(weight, nodes.start)
+        bounded = self._bounded_from(nodes, weight, whole, nats - ENOUGH)
+        if bounded is not None:
+            return Guess(bounded, is_sure=True)
+        return Guess(self._fallen_from(normal, nodes, weight, whole.tolist(), nats))
+
+    def _bounded_from(self, nodes: _Nodes, weight: Array, whole: Array, nats: float) -> float | None:
+        """About the frequency from which on bounds on shifted lines are below e^-nats, where they are nearly normal.
+
+        On Im x = y they are y^2/2 + log E e^(-t mu y r), about y^2/2 - t y m + (t y)^2 v/2 with m = mu E r and v =
+        mu^2 Var r, and at best -(t m)^2/(2 (1 + t^2 v)): of n steps -nats at t^2 = 2 nats/(n m^2) (1 + s + s^2 + …),
+        s = 2 nats v/(n m^2). The posterior is r = 1 - (1 - p) e^-L.
+        """
+        steps = [step for step, _ in self._others if isinstance(step, SampledGaussian) and not step.is_jump]
+        if len(steps) < len(self._others):
+            return None
+        mu, rate = np.array([(step.mu, step.rate) for step in steps]).T
+        gain = -np.expm1(-nodes.loss)
+        weighted = weight * gain
+        mean = np.add.reduceat(weighted, nodes.start) / whole
+        spread = np.maximum(np.add.reduceat(weighted * gain, nodes.start) / whole - mean * mean, 0.0)
+        slope = self._count * np.square(mu * (rate + (1 - rate) * mean))
+        square = 2 * nats / (float(slope.sum()) + self._gaussian)
+        fallen = square * (float((slope / (1 + square * np.square(mu * (1 - rate)) * spread)).sum()) + self._gaussian)
+        short = 2 * nats / fallen - 1
+        return math.sqrt(square * (1 + short * (1 + short))) if short < _NEARLY_NORMAL else None
+
+    def _fallen_from(self, normal: float, nodes: _Nodes, weight: Array, whole: list[float], nats: float) -> float:
+        """That of a normal law, or some doublings of it, by |phi| itself."""
         wave = np.exp((1j * normal) * nodes.loss)
-        for frequency in (normal, 2 * normal, 4 * normal):
+        for doublings in range(_MOST_DOUBLINGS + 1):
+            frequency = normal * 2.0**doublings
             sums = np.add.reduceat(weight * wave, nodes.start).tolist()
             parts = zip(self._others, sums, whole, strict=True)
             log_size = math.fsum(n * math.log(max(abs(one) / all_, 1e-300)) for (_, n), one, all_ in parts)

@@ -24,10 +24,25 @@ if TYPE_CHECKING:
     from edgeworth.losses.law import Array
 
 
-__all__ = ["ALLOWED", "Far", "Part", "Segments", "Tail", "far_enough", "log_far", "sampled", "tail_beyond"]
+__all__ = [
+    "ALLOWED",
+    "ENOUGH",
+    "Far",
+    "Guess",
+    "Part",
+    "Segments",
+    "Tail",
+    "far_enough",
+    "first_negligible",
+    "log_far",
+    "sampled",
+    "tail_beyond",
+]
 
-_ENOUGH = 4.0  # nats: far out the tail may be this much higher than at the cut, and between samples this much:
+ENOUGH = 4.0  # nats: far out the tail may be this much higher than at the cut, and between samples this much:
 ALLOWED = 7.0
+_CLOSE, _USUAL_CLOSE = np.array([1.02, 1.07, 1.13, 1.22, 1.5]), 2
+_APART, _USUAL_APART = np.array([1.0, 1.15, 1.35, 1.6, 2.1]), 3
 _MOST_SAMPLES = 400
 _MOST_HALVINGS = 12
 _GROWTH = 1.5  # of the first samples' frequencies
@@ -92,11 +107,42 @@ class Tail:
         return top + math.log(math.fsum(math.exp(piece - top) for piece in pieces))
 
 
+class Guess(NamedTuple):
+    """About the frequency from which on |phi| is small, and whether that is sure of its bounds."""
+
+    frequency: float
+    is_sure: bool = False
+
+    @property
+    def stairs(self) -> Array:
+        """Where |phi| may be far enough."""
+        return np.asarray((_CLOSE if self.is_sure else _APART) * self.frequency)
+
+    @property
+    def usual(self) -> float:
+        """The stair for which parts are made: most lines end there, and further out they take more points."""
+        return float(self.stairs[_USUAL_CLOSE if self.is_sure else _USUAL_APART])
+
+    def farther(self, times: float = 2.0) -> Guess:
+        """One that is this much farther out, and sure of nothing."""
+        return Guess(times * self.frequency)
+
+
 class Far(NamedTuple):
     """Frequencies from the first that is far enough on, and at least log |phi| at each and beyond it."""
 
     t: Array
     log_bound: Array
+
+    def starting_at(self, t: float) -> Far:
+        """The same from a frequency on that is not before the first: a bound holds beyond its own, too.
+
+        >>> far = Far(np.array([1.0, 2.0, 3.0]), np.array([-4.0, -5.0, -6.0])).starting_at(2.5)
+        >>> far.t.tolist(), far.log_bound.tolist()
+        ([2.5, 3.0], [-5.0, -6.0])
+        """
+        passed = int(np.searchsorted(self.t, t, side="right"))
+        return Far(np.append(t, self.t[passed:]), self.log_bound[passed - 1 :])
 
 
 class Segments(NamedTuple):
@@ -110,9 +156,18 @@ class Segments(NamedTuple):
 def far_enough(t: Array, parts: Sequence[Part], gaussian: float, nats: float) -> Far | None:
     """Those of the frequencies from which on |phi| stays below about e^-nats; None if none does."""
     log_bound = log_far(t, parts, gaussian)
-    deep = log_bound < _ENOUGH - nats
+    deep = log_bound < ENOUGH - nats
     first = int(deep.argmax())
     return Far(t[first:], log_bound[first:]) if deep[first] else None
+
+
+def first_negligible(log_bound: Array, between: Array, nats: float) -> int:
+    """The first node at which |phi| is below e^-nats and from which on it stays low; or the last one."""
+    (high,) = (between > ALLOWED - nats).nonzero()
+    first = int(high[-1]) + 1 if high.size else 0
+    low = log_bound[first:] < -nats
+    low[-1] = True
+    return first + int(low.argmax())
 
 
 def log_far(t: Array, parts: Sequence[Part], gaussian: float) -> Array:
