@@ -16,6 +16,7 @@ from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import raised
 from edgeworth.composition.contour.rung import SHAPES, Rung
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
+from edgeworth.composition.contour.tail import Guess
 from edgeworth.composition.contour.tilted_part import _spacing, _window, tilt_part
 from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
@@ -291,7 +292,7 @@ def test_aliases_only_add_and_stay_below_their_bound(kind, shortened):
     for rung in rungs:
         rung.period *= shortened
         steps = Steps(GAUSSIAN_MU**2, (), (-math.inf, math.inf), (0.0, 0.0))
-        rung.line = Line(steps, rung.c, rung.period, math.sqrt(2 * NATS) / GAUSSIAN_MU)
+        rung.line = Line(steps, rung.c, rung.period, Guess(math.sqrt(2 * NATS) / GAUSSIAN_MU))
         for t in rung.centre + np.array([-1.0, 0.0, 0.7]):
             at = np.array([t])
             value, error = value_and_error(rung.line, shape.pole, at, shape.poles)
@@ -314,7 +315,7 @@ def test_aliases_of_a_law_far_from_its_pole_stay_below_their_closer_bound(kind, 
     rung = gaussian_rung(kind, 0.045, mu=mu)
     assert {"right": 0.0, "left": 1.0}[SIDES[kind]] in rung._within  # alpha, or beta
     rung.period *= shortened
-    rung.line = Line(Steps(mu**2, (), (-math.inf, math.inf), (0.0, 0.0)), rung.c, rung.period, 9 / mu)
+    rung.line = Line(Steps(mu**2, (), (-math.inf, math.inf), (0.0, 0.0)), rung.c, rung.period, Guess(9 / mu))
     for t in rung.centre + mu * np.array([-1.0, -0.4, 0.0, 0.4]):
         at = np.array([t])
         value, error = value_and_error(rung.line, shape.pole, at, shape.poles)
@@ -394,4 +395,4 @@ def test_a_long_line_is_read_some_thresholds_at_a_time(monkeypatch):
 def test_a_line_is_given_up_at_once_where_runs_of_atoms_are_likely():
     steps = Steps.of(TotalLoss(((LaplaceLoss(2.0), 5),)))
     with pytest.raises(TooLarge, match=r"^runs of nothing but atoms are too likely for the line integral$"):
-        Line(steps, 1.5, 10.0, 5.0)
+        Line(steps, 1.5, 10.0, Guess(5.0))

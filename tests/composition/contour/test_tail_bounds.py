@@ -11,7 +11,7 @@ from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.line import Line
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
-from edgeworth.composition.contour.tail import Tail
+from edgeworth.composition.contour.tail import Guess, Tail
 from edgeworth.composition.contour.tilted_part import tilt_part
 from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
@@ -167,7 +167,8 @@ LINES = [
 def line_of(mu, rate, n, c, log_dropped):
     steps = Steps.of(TotalLoss(((SampledLoss(GaussianLoss(mu), rate), n),)), log_dropped)
     variance = float(Integrals(steps).moments(np.array([c]))[0, 2])
-    return Line(steps, c, 2 * math.pi / (0.3 / math.sqrt(variance)), math.sqrt(2 * NATS / variance)), steps.others[0][0]
+    guess = Guess(math.sqrt(2 * NATS / variance))
+    return Line(steps, c, 2 * math.pi / (0.3 / math.sqrt(variance)), guess), steps.others[0][0]
 
 
 @pytest.mark.parametrize("q", [1, 2])
