@@ -20,6 +20,8 @@ TORCH := torch==2.13.0  # first and exactly this one, which has a CPU build: oth
 TEST := OPENBLAS_NUM_THREADS=1
 # Little of what is installed is ever imported, and compiled then: to compile all of it takes half the time.
 INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+# What is compiled is kept, whatever the shell says: each process that a test starts would compile its imports again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench test-integrations test-integrations-oldest tour clean
