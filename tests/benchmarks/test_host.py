@@ -19,10 +19,26 @@ ODD, MISSING = (Package(name, "none", "none", load=None) for name in ("odd", "mi
 pytestmark = pytest.mark.skipif(not processes.CAN_FORK, reason="every process is fresh on this system")
 
 
+@pytest.fixture(scope="module")
+def kept():
+    with Hosts() as hosts:
+        yield hosts
+
+
 @pytest.fixture
-def odd_hosts(monkeypatch):
+def _odd(monkeypatch):
     monkeypatch.setattr(processes, "HOST", (sys.executable, "-W", "ignore", str(HERE / "odd_host.py")))
     monkeypatch.setenv("PYTHONPATH", str(processes.ROOT), prepend=":")
+
+
+@pytest.fixture
+def odd_hosts(_odd, kept):
+    """The same for all tests that leave them as they are: to start one takes seconds."""
+    return kept
+
+
+@pytest.fixture
+def own_hosts(_odd):
     with Hosts() as hosts:
         yield hosts
 
@@ -60,11 +76,11 @@ def test_a_forked_process_reads_a_curve():
     assert "second" not in found
 
 
-def test_the_second_measurement_is_as_cold_as_the_first(odd_hosts):
-    one, two = (odd_hosts.forked(ODD, case("counts"))["answer"] for _ in range(2))
+def test_the_second_measurement_is_as_cold_as_the_first(own_hosts):
+    one, two = (own_hosts.forked(ODD, case("counts"))["answer"] for _ in range(2))
     assert one[:2] == two[:2] == [2, 1]  # loaded by the host and again by the process; used by the process alone
     assert one[2] != two[2]
-    assert len(odd_hosts) == 1
+    assert len(own_hosts) == 1
 
 
 def test_a_process_that_hangs_is_killed_and_told(odd_hosts):
@@ -89,18 +105,18 @@ def test_memory_is_that_of_the_measurement_alone(odd_hosts):
     assert other < 2
 
 
-def test_a_host_that_dies_is_told_and_replaced(odd_hosts):
-    first = odd_hosts.forked(ODD, case("counts"))
-    assert odd_hosts.forked(ODD, case("kills its host")) == {"failure": "host ended with -9"}
-    assert odd_hosts.forked(ODD, case("counts"))["answer"][:2] == first["answer"][:2]
+def test_a_host_that_dies_is_told_and_replaced(own_hosts):
+    first = own_hosts.forked(ODD, case("counts"))
+    assert own_hosts.forked(ODD, case("kills its host")) == {"failure": "host ended with -9"}
+    assert own_hosts.forked(ODD, case("counts"))["answer"][:2] == first["answer"][:2]
 
 
-def test_hosts_are_ended_with_what_they_wait_for(odd_hosts):
-    odd_hosts.forked(ODD, case("counts"))
-    host = odd_hosts["odd"].process
+def test_hosts_are_ended_with_what_they_wait_for(own_hosts):
+    own_hosts.forked(ODD, case("counts"))
+    host = own_hosts["odd"].process
     print(processes.job(ODD, case("hangs"), points=0, limit=60.0), file=host.stdin, flush=True)
     process = json.loads(host.stdout.readline())["process"]
     assert runs(process)
-    odd_hosts.__exit__()
+    own_hosts.__exit__()
     assert host.returncode == -9
     assert gone(process)

@@ -1,5 +1,6 @@
 """The example trains for real, is killed, started again, and stops at its budget as if nothing had happened."""
 
+import runpy
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ EPSILON, DELTA, NOISE, RATE = 7.0, 1e-5, 1.0, 64 / 512
 PNG = b"\x89PNG\r\n"
 
 
-def _command(out):
+def _arguments(out):
     chosen = {
         "--epsilon": EPSILON,
         "--delta": DELTA,
@@ -24,7 +25,7 @@ def _command(out):
         "--batch-size": 64,
     }
     words = [str(word) for pair in chosen.items() for word in pair]
-    return [sys.executable, EXAMPLE, *words, "--out", out, "--report-every", "10", "--checkpoint-every", "5"]
+    return [str(EXAMPLE), *words, "--out", str(out), "--report-every", "10", "--checkpoint-every", "5"]
 
 
 def _steps(checkpoint):
@@ -39,8 +40,8 @@ def _affordable():
 
 def _killed_after_its_first_checkpoint(out):
     """How many steps were saved by a process that got SIGKILL in the middle of its training."""
-    checkpoint = out / "checkpoint.pt"
-    with subprocess.Popen(_command(out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+    checkpoint, command = out / "checkpoint.pt", [sys.executable, *_arguments(out)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         try:
             while not checkpoint.exists():
                 assert process.poll() is None, "it ended without a checkpoint"
@@ -50,17 +51,23 @@ def _killed_after_its_first_checkpoint(out):
     return _steps(checkpoint)
 
 
-def _finished(out):
-    told = subprocess.run(_command(out), capture_output=True, text=True, check=False)  # noqa: S603
-    assert told.returncode == 0, told.stderr
-    return told.stdout
+@pytest.fixture
+def finished(monkeypatch, capsys):
+    """What it tells until its end, here: torch is imported already."""
+
+    def run(out):
+        monkeypatch.setattr(sys, "argv", _arguments(out))
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
 
 
-def test_killed_and_started_again_it_stops_at_the_same_step(tmp_path):
+def test_killed_and_started_again_it_stops_at_the_same_step(tmp_path, finished):
     affordable = _affordable()
     saved = _killed_after_its_first_checkpoint(tmp_path)
     assert 0 < saved < affordable
-    told = _finished(tmp_path)
+    told = finished(tmp_path)
     assert f"resumed after step {saved}\nrate 0.125, {affordable - saved} steps to take\n" in told
     assert _steps(tmp_path / "checkpoint.pt") == affordable
     shown = [float(line.split()[3]) for line in told.splitlines() if line.startswith("step ")]
@@ -74,7 +81,7 @@ def test_killed_and_started_again_it_stops_at_the_same_step(tmp_path):
     for picture in ("training.png", "privacy.png"):
         assert (tmp_path / picture).read_bytes().startswith(PNG)
 
-    again = _finished(tmp_path)
+    again = finished(tmp_path)
     assert f"resumed after step {affordable}\nrate 0.125, 0 steps to take\n" in again
     assert _steps(tmp_path / "checkpoint.pt") == affordable
 

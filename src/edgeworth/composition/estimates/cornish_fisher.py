@@ -68,8 +68,7 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
     quantile = quantile_polynomial(standardised(cumulants.null), degree)
 
     def tests(z: Array) -> tuple[Array, Array, Array, Array]:
-        h = quantile(z)
-        return np.asarray(ndtr(-z)), expansion.beta(h), expansion.power(h), np.asarray(ndtr(z))
+        return np.asarray(ndtr(-z)), *expansion.beta_and_power(quantile(z)), np.asarray(ndtr(z))
 
     grid = expansion.thresholds()
     branch = _increasing_branch(quantile, grid)

@@ -41,17 +41,14 @@ class TwoSidedExpansion:
         self.shift = float((alternative[0] - null[0]) / math.sqrt(null[1]))
         self.ratio = math.sqrt(null[1] / alternative[1])
 
-    def beta(self, h: Array) -> Array:
-        """Type II error of the test that rejects beyond the standardised threshold h."""
-        return self.alternative.below((h - self.shift) * self.ratio)
-
-    def power(self, h: Array) -> Array:
-        """1 - beta, accurate where it is small."""
-        return self.alternative.above((h - self.shift) * self.ratio)
+    def beta_and_power(self, h: Array) -> tuple[Array, Array]:
+        """Type II error of the test that rejects beyond the standardised threshold h, and its complement."""
+        return self.alternative.both((h - self.shift) * self.ratio)
 
     def tests(self, h: Array) -> tuple[Array, Array, Array, Array]:
         """(alpha, beta, 1 - beta, 1 - alpha) of the test that rejects beyond h."""
-        return self.null.above(h), self.beta(h), self.power(h), self.null.below(h)
+        acceptance, alpha = self.null.both(h)
+        return alpha, *self.beta_and_power(h), acceptance
 
     def thresholds(self) -> Array:
         """A grid that reaches the far tails of both laws, each at its own scale."""

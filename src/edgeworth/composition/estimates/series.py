@@ -72,11 +72,16 @@ class EdgeworthSeries:
 
     def below(self, h: Array) -> Array:
         """F_d(h), accurate in the left tail."""
-        return np.asarray(ndtr(h) - self._correction(h))
+        return self.both(h)[0]
 
     def above(self, h: Array) -> Array:
         """1 - F_d(h), accurate in the right tail."""
-        return np.asarray(ndtr(-h) + self._correction(h))
+        return self.both(h)[1]
+
+    def both(self, h: Array) -> tuple[Array, Array]:
+        """F_d(h) and 1 - F_d(h), each accurate in its own tail, from one correction."""
+        correction = self._correction(h)
+        return np.asarray(ndtr(h) - correction), np.asarray(ndtr(-h) + correction)
 
     def density(self, h: Array) -> Array:
         """F_d'(h) = phi(h) sum_m c_m He_m(h)."""
