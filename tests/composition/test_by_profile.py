@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import edgeworth as ew
@@ -172,6 +172,8 @@ def test_no_concave_function_passes_the_bound_of_its_values(seed):
     places=st.lists(st.floats(-700, 700) | st.floats(-4, 4), min_size=4, max_size=12, unique=True),
     doubt=st.sampled_from([0.0, 1e-9, 1e-2]),
 )
+@example(lines=[(0.0, 0.0), (0.0, 0.0)], places=[0.0, 267.0, 268.0, -443.0], doubt=0.0)
+@example(lines=[(0.0, 0.0), (0.0, 0.0)], places=[-700.0, -699.0, 10.0, 11.0], doubt=0.0)
 def test_the_maximum_of_a_concave_function_is_enclosed(lines, places, doubt):
     """The least of some lines in u = e^t, with one rising and one falling: its maximum is where two of them cross."""
     lines = [*lines, (3.5, 2.0), (-3.5, 9.0)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["greatest"]
 
 _UNIT = 2.0**-53
+_LONGEST = 700.0  # a gap in t: beyond, that in u overflows
 _RATIO_ERROR = 1e-11  # relative, of the ratio of two gaps in u that are up to e^700 long
 
 
@@ -26,11 +27,10 @@ def greatest(t: Array, gains: Ends) -> tuple[float, float]:
     neighbours the lower of these two lines bounds it, and both together at any place where the one is taken for the
     other. Left of the first place it rises if the second is surely higher; the last two likewise.
     """
-    least, most = gains
-    if not (least[1] >= most[0] and least[-2] >= most[-1]):
+    (least, most), step = gains, np.diff(t)
+    if not (least[1] >= most[0] and least[-2] >= most[-1] and step.max() < _LONGEST):
         return math.inf, math.nan
-    step = np.diff(t)
-    ratio = np.exp(step[:-1]) * np.expm1(step[1:]) / np.expm1(step[:-1])  # of a gap in u to the one before
+    ratio = np.expm1(step[1:]) / -np.expm1(-step[:-1])  # of a gap in u to the one before
     more = 1 + _RATIO_ERROR
     climb = np.append(0.0, np.maximum(most[1:-1] - least[:-2], 0.0) * ratio * more)  # of the line from the left
     fall = np.append(np.maximum(most[1:-1] - least[2:], 0.0) / ratio * more, 0.0)  # and of that from the right

@@ -109,25 +109,24 @@ class GaussianProfile(SymmetricProfile):
             right = -x * x / 2 - x * x_low - _LOG_SQRT_TWO_PI + np.log(self._drop(x))
             return np.where(near, direct, np.where(x < 1e150, right, -np.inf))
 
-    def _near_root(self, log_delta: Array) -> tuple[Array, float]:
+    def _near_root(self, log_delta: Array) -> tuple[Array, Array]:
         """Newton's method in x on -x^2/2 + log(R(x) - R(x + mu)), which is concave: from the right it cannot miss.
 
         Its slope is -mu R(x + mu)/(R(x) - R(x + mu)). What has no digits left here is looked for as elsewhere.
         """
-        x = np.sqrt(-2 * np.maximum(log_delta, -_DEEPEST))
+        x, moving = np.sqrt(-2 * np.maximum(log_delta, -_DEEPEST)), np.ones(log_delta.size, dtype=bool)
         with np.errstate(all="ignore"):
             for _ in range(_MOST_STEPS):
                 after = normal.mills(x + self.mu)
                 drop = normal.mills(x) - after
                 step = (np.log(drop) - _LOG_SQRT_TWO_PI - x * x / 2 - log_delta) * drop / (self.mu * after)
-                x = np.maximum(x + step, -_LEFTMOST)
-                if np.abs(step).max() < _NEAR:
+                x = np.where(moving, np.maximum(x + step, -_LEFTMOST), x)
+                moving &= ~(np.abs(step) < _NEAR)  # what has arrived stays: its company must not move its last bit
+                if not moving.any():
                     break
             near = self.mu * (x + self.mu / 2)
-        known = np.isfinite(near) & (near > 0)
-        if not known.all():
-            return super()._near_root(log_delta)
-        return near, _NEAR_FACTOR
+        known, (start, log_factor) = np.isfinite(near) & (near > 0), super()._near_root(log_delta)
+        return np.where(known, near, start), np.where(known, _NEAR_FACTOR, log_factor)
 
     def _threshold(self, size: Array) -> tuple[Array, Array]:
         """The sum x = size/mu - mu/2, unevaluated; +inf for mu = 0 (unless size = 0) and for overflow."""

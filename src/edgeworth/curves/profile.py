@@ -117,9 +117,9 @@ class Profile(Abstract):
             result[asked] = self._raised(root, delta[asked])
         return result
 
-    def _near_root(self, log_delta: Array) -> tuple[Array, float]:
+    def _near_root(self, log_delta: Array) -> tuple[Array, Array]:
         """Where to look for the eps with these logarithms of delta, and the log2 of the factor by which to look on."""
-        return np.ones(log_delta.size), _FIRST_FACTOR
+        return np.ones(log_delta.size), np.full(log_delta.size, _FIRST_FACTOR)
 
     def _raised(self, epsilon: Array, delta: Array) -> Array:
         """The same eps, raised by some ulps where delta(eps), unlike its logarithm, is still above delta."""

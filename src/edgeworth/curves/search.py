@@ -74,7 +74,7 @@ def _tame(values: Array) -> Array:
     return np.clip(values, -_HUGE, _HUGE)
 
 
-def positive_root(g: Family, start: Array, log_factor: float = 4.0, *, largest: float) -> Array:
+def positive_root(g: Family, start: Array, log_factor: Array | float = 4.0, *, largest: float) -> Array:
     """The least x > 0 with g(x) <= 0, to 4 ulp; 0 if below 1e-307, inf if g > 0 up to ``largest``.
 
     For g non-increasing. The bracket grows from ``start``, by the factor 2^log_factor first and by powers of it then,
@@ -84,7 +84,7 @@ def positive_root(g: Family, start: Array, log_factor: float = 4.0, *, largest: 
     low, high = start.copy(), start.copy()
     at_low = g(start, everyone)
     at_high, above = at_low.copy(), at_low > 0
-    log_factors = np.full(start.size, log_factor)
+    log_factors = np.broadcast_to(log_factor, start.shape).copy()
     moving = everyone
     for _ in range(_MOST_STEPS):
         up = above[moving]
