@@ -181,6 +181,13 @@ class Enumeration:
         """That of one law."""
         return cls(*_without_the_deepest(PairedValues(np.zeros(1), np.zeros(1)), law))
 
+    @classmethod
+    def of_pairs(cls, outer: PairedValues, inner: PairedValues) -> Enumeration:
+        """That of all sums of one value of each of two laws."""
+        if sum(float(np.max(np.abs(law.place))) for law in (outer, inner)) > _FARTHEST:
+            raise Unsupported("these atoms have losses that doubles do not hold")
+        return cls(*_without_the_deepest(outer, inner))
+
     @property
     def corners(self) -> tuple[Array, Array]:
         """Of one law alone: its atoms, rising, and E[(X - u)_+] at each of them, between which it is straight in u."""

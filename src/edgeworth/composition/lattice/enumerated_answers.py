@@ -41,8 +41,9 @@ class EnumeratedAnswers(BothWays):
 
     exact = True
 
-    def __init__(self, total: TotalLoss) -> None:
-        self._forward = Enumeration.of(total)
+    def __init__(self, listed: TotalLoss | Enumeration) -> None:
+        """Of a total loss that is enumerable, or of a list that is made."""
+        self._forward = listed if isinstance(listed, Enumeration) else Enumeration.of(listed)
 
     @property
     def lost(self) -> float:
