@@ -163,6 +163,15 @@ def test_a_smooth_bulk_encloses_the_profile_of_all_sequences(backward, fine):
         assert np.median((ends.upper - ends.lower)[known] / exact[known]) < 20 * fine
 
 
+def test_a_bulk_of_one_loss_has_no_tilts():
+    law = StepLaw(np.zeros(2), np.log([0.5, 0.5]), 0.0)
+    ends = SmoothBulk(law, 3, 30.0, 1e-3).delta(3, np.array([-1.0, 0.0, 1.0]))
+    assert ends.lower.tolist() == [0.0] * 3
+    assert ends.upper.tolist() == [1.0] * 3
+    account = ew.account(sample(0.35, 3, 5.757e-5, 3))
+    assert is_narrow(account.delta(epsilon=1e-4))
+
+
 def test_one_tilt_follows_upon_another():
     total = finite(sample(2.06, 1, 0.003, 36), nats=60.0)
     bulk = few_samples.prepared(total, 60.0, 1e-3)

@@ -182,11 +182,11 @@ class SmoothBulk:
 
     def most_points(self) -> float:
         """How many points the longest transform would have."""
-        return max(self._period(rung) / self._finest(rung) for rung in self._ladder)
+        return max((self._period(rung) / self._finest(rung) for rung in self._ladder), default=0.0)
 
     def largest_lump(self) -> float:
         """How many nats one of its largest losses that count adds to a tilted law: between lumps a tilt is no guide."""
-        return max(rung.steepest * self._law.lump(rung.steepest) for rung in self._ladder)
+        return max((rung.steepest * self._law.lump(rung.steepest) for rung in self._ladder), default=0.0)
 
     def _period(self, rung: _Rung) -> float:
         low, high = self._n * rung.least, self._n * rung.greatest
@@ -200,7 +200,8 @@ class SmoothBulk:
         """Ends of the profile of so many steps; where no tilt serves them, those of any law."""
         lower, upper = np.zeros(t.size), np.ones(t.size)
         which = np.searchsorted(steps * np.array([rung.greatest for rung in self._ladder]), t)
-        which[t < steps * self._ladder[0].least] = len(self._ladder)
+        if self._ladder:  # there is none for a law of one loss
+            which[t < steps * self._ladder[0].least] = len(self._ladder)
         for number in np.unique(which[which < len(self._ladder)]).tolist():
             (some,) = np.nonzero(which == number)
             lower[some], upper[some] = self._read(number, steps, t[some])
