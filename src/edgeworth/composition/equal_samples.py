@@ -30,6 +30,7 @@ _BRIEF, _BRIEFEST = (
     1e7,
     2e6,
 )  # units of work for them before others are asked: less than a second, and where they may not
+_VERY_FEW = 16  # steps, up to which two lists come before a bulk
 _FINER = 0.2  # of a width that is wide, what a bulk aims at
 _NATS = *range(25, 45, 4), *range(45, 110, 8), *range(110, 310, 20), 450  # what is merged is rarer than e^-these
 _LEVELS = Levels(tuple(map(float, _NATS)), below=18.5)
@@ -67,13 +68,18 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
     def lists(finite: TotalLoss, nats: float, number: int) -> Answers:
         return Deferred(lambda: listed_runs.prepared(finite, nats, number))
 
+    def listed(finite: TotalLoss, nats: float) -> Answers:
+        if finite.parts[0][1] > _VERY_FEW:
+            return lists(finite, nats, 1)
+        return Combined(lists(finite, nats, 1), lambda: lists(finite, nats, 2), aim.wide)
+
     def roughly(finite: TotalLoss, nats: float) -> Answers:
-        return Combined(lists(finite, nats, 1), lambda: bulk(finite, nats, rough), rough)
+        return Combined(listed(finite, nats), lambda: bulk(finite, nats, rough), rough)
 
     def answers(finite: TotalLoss, nats: float) -> Answers:
         sorted_by_jumps = bulk(finite, nats, close)
-        in_order = ProfileOf(sorted_by_jumps, Combined(bulk(finite, nats, rough), lambda: sorted_by_jumps, aim.wide))
-        others = Combined(in_order, lambda: lists(finite, nats, 2), aim.wide)
-        return Combined(lists(finite, nats, 1), lambda: others, aim.wide)
+        in_order = Combined(bulk(finite, nats, rough), lambda: sorted_by_jumps, aim.wide)
+        others = Combined(ProfileOf(sorted_by_jumps, in_order), lambda: lists(finite, nats, 2), aim.wide)
+        return Combined(listed(finite, nats), lambda: others, aim.wide)
 
     return MergedTails(total, answers, _LEVELS, MergedTails(total, roughly, _LEVELS))
