@@ -130,6 +130,30 @@ def test_runs_that_are_left_out_weigh_no_more_than_what_is_lost(nats):
     assert np.all(np.diff(made.place) >= 0)
 
 
+@pytest.mark.parametrize("kind", ["delta", "reverse", "overlap"])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_losses_may_be_off_by_a_share_of_themselves(kind, pairs):
+    """Any law whose losses are off by less is enclosed, also where two large ones cancel."""
+    rng, share = np.random.default_rng(3), 1e-3
+    laws = [np.sort(rng.uniform(-0.5, 4.0, size)) for size in ((30, 40) if pairs else (1, 40))]
+    laws[0] *= pairs
+    masses = [np.log(rng.dirichlet(np.ones(place.size))) - 5 for place in laws]  # E[X] <= 1
+    made = [
+        PairedValues(place, mass, stretch=share, error=8 * share * 8.0)
+        for place, mass in zip(laws, masses, strict=True)
+    ]
+    found = Enumeration.of_pairs(*made)
+    for sign in (-1.0, 1.0, rng.uniform(-1, 1, 40)):
+        moved = [place * (1 + share * np.broadcast_to(sign, 40)[: place.size]) for place in laws]
+        orders = [np.argsort(place) for place in moved]
+        exactly = zip(moved, masses, orders, strict=True)
+        truth = Enumeration.of_pairs(*(PairedValues(place[k], mass[k]) for place, mass, k in exactly))
+        for t in np.linspace(-1.2, 8.2, 200).tolist():
+            (low, high), (exact, again) = found.ends(kind, t), truth.ends(kind, t)
+            assert low <= again
+            assert exact <= high
+
+
 def test_too_many_runs_are_refused():
     ((loss, n),) = finite(sample(3.0, 1, 0.05, 40)).parts
     with pytest.raises(Unsupported, match="too many runs"):

@@ -40,7 +40,7 @@ _WORK = 1.0  # units for a run that is tried
 _MORE = 1 + 1e-9  # for the rounding of small sums
 _HALF = -0.7  # less than its logarithm
 _UNDERFLOW = 1e-290  # more than all masses that are no doubles
-_NOTHING = PairedValues(np.zeros(1), np.zeros(1))
+_NO_STEPS = PairedValues(np.zeros(1), np.zeros(1))
 
 
 class _Atoms(NamedTuple):
@@ -111,13 +111,14 @@ def listed(loss: SampledLoss, n: int, nats: float, most: int) -> PairedValues:
         lost += dropped
     runs = _with(runs, atoms, atoms.loss.size - 1, runs.left)
     order, terms = np.argsort(runs.place, kind="stable"), atoms.loss.size + 8
-    slack = (atoms.place_error + terms * _UNIT) * float(np.max(runs.size))
+    stretch = atoms.place_error + terms * _UNIT
     deepest = float(np.max(np.abs(runs.log_mass))) + math.lgamma(n + 2) + 4 * n
     return PairedValues(
         runs.place[order],
         runs.log_mass[order] + math.lgamma(n + 1),
-        slack=slack,
-        error=8 * terms * _UNIT * deepest + slack,
+        slack=stretch * float(np.max(runs.size - np.abs(runs.place))) * _MORE,
+        stretch=stretch,
+        error=8 * terms * _UNIT * deepest + 4 * stretch * float(np.max(runs.size)),
         lost=float(np.max(lost)) * _MORE + _UNDERFLOW,
     )
 
@@ -162,6 +163,6 @@ def prepared(total: TotalLoss, nats: float, lists: int) -> EnumeratedAnswers:
     """The answers of a total loss from one list of all runs, or from two lists of the runs of half of the steps."""
     loss, n = equal_steps(total)
     if lists == 1:
-        return EnumeratedAnswers(Enumeration.of_pairs(_NOTHING, listed(loss, n, nats, _MOST_ALONE)))
+        return EnumeratedAnswers(Enumeration.of_pairs(_NO_STEPS, listed(loss, n, nats, _MOST_ALONE)))
     halves = [listed(loss, steps, nats, _MOST_OF_A_HALF) for steps in (n // 2, n - n // 2)]
     return EnumeratedAnswers(Enumeration.of_pairs(*halves))
