@@ -30,6 +30,7 @@ _BRIEF, _BRIEFEST = (
     1e7,
     2e6,
 )  # units of work for them before others are asked: less than a second, and where they may not
+_LONG = 3.5e7  # the same for runs listed or sorted, so that others may still answer
 _VERY_FEW = 16  # steps, up to which two lists come before a bulk
 _FINER = 0.2  # of a width that is wide, what a bulk aims at
 _NATS = *range(25, 45, 4), *range(45, 110, 8), *range(110, 310, 20), 450  # what is merged is rarer than e^-these
@@ -43,7 +44,7 @@ def runs_sorted(total: TotalLoss, aim: Aim) -> Answers:
 
     def behind() -> Answers:
         after = in_turn.by_lines if noisy_lines.applies(total) else in_turn.rounded
-        return Combined(_sorted(total, aim), lambda: after(total, aim), aim.wide)
+        return Combined(Brief(_sorted(total, aim), _LONG), lambda: after(total, aim), aim.wide)
 
     if not noisy_lines.applies(total):
         return behind()
