@@ -59,6 +59,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
     | discrete noise, few samples, mixes of atoms                 | lattice     | exact, or six digits in seconds |
     | many different steps with atoms, sampled Laplace noise      | lattice     | by lines, eight digits          |
     | many samples of discrete noise, also at tiny rates          | lattice     | by lines, jumps sorted          |
+    | few equal samples of discrete noise                         | lattice     | by runs listed, or sorted       |
     | little Laplace noise, or samples of it, beside atoms        | lattice     | by lists of atoms, eight digits |
     | few samples at small rates beside atoms or Laplace noise    | lattice     | on graded points, six digits    |
     | more of them, n p > .03 or n p^2 > .001, or beside others   | lattice     | by lines, nine digits           |

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["Combined", "CurveAnswers", "TestsOf"]
+__all__ = ["Combined", "CurveAnswers", "ProfileOf", "TestsOf"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which a slow engine is worth its time behind a quick one
@@ -89,6 +89,18 @@ class TestsOf(Forwarding):
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
         return self._tests.tradeoff(direction, alpha)
+
+
+class ProfileOf(Forwarding):
+    """The profile of one engine, and all other answers of another."""
+
+    def __init__(self, profile: Answers, others: Answers) -> None:
+        super().__init__(others)
+        self._profile = profile
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        return self._profile.delta(direction, epsilon)
 
 
 class CurveAnswers:

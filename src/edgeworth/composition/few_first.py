@@ -28,6 +28,7 @@ __all__ = [
     "MOMENTS",
     "MOMENTS_FOR_TESTS",
     "POINTS",
+    "Brief",
     "FarOut",
     "FewFirst",
     "FirstForTests",
@@ -136,6 +137,14 @@ class Limited(Forwarding):
         except WorkSpent:
             spend(0)  # goes on to break off if it is the whole reading that has taken what it may
         raise ComputationFailed(f"an engine was given up after {self._most:.0e} units of work: others follow")
+
+
+class Brief(Limited):
+    """The same, which gives up a test as well."""
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._ask(lambda: self._answers.tradeoff(direction, alpha))
 
 
 class FirstForTests(Forwarding):

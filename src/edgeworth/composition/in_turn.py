@@ -48,6 +48,7 @@ __all__ = [
     "by_fourier",
     "by_laplace_lines",
     "by_lines",
+    "by_noisy_lines",
     "by_residues",
     "enclosed_first",
     "has_little_noise",
@@ -287,10 +288,10 @@ def by_lines(total: TotalLoss, aim: Aim) -> Answers:
     def after() -> Answers:
         return _on_points_of_noise(total, _behind_lines, aim) if enclosed.applies(total) else _behind_lines(total, aim)
 
-    return Combined(_noisy_lines(total, aim), after, aim.wide)
+    return Combined(by_noisy_lines(total, aim), after, aim.wide)
 
 
-def _noisy_lines(total: TotalLoss, aim: Aim) -> Answers:
+def by_noisy_lines(total: TotalLoss, aim: Aim) -> Answers:
     """Lines with a little noise; those of samples with atoms reach as deep as a reading, and may have jumps sorted."""
     fine = _FINER * aim.fine
 
@@ -328,7 +329,7 @@ def enclosed_first(total: TotalLoss, aim: Aim) -> Answers:
 
     def after(total: TotalLoss, aim: Aim) -> Answers:
         if noisy_lines.applies(total):
-            lines = _noisy_lines(total, aim)
+            lines = by_noisy_lines(total, aim)
             return Combined(lines, lambda: _behind_lines(total, aim), aim.wide)
         return beside_a_rest(total, aim) if spread.applies(total) else rounded(total, aim)
 
@@ -363,7 +364,7 @@ def _lines_or_moments(total: TotalLoss, aim: Aim) -> Answers:
     tilted = moments.prepared(total)
     if not noisy_lines.applies(total):
         return tilted
-    return Combined(_noisy_lines(total, aim), lambda: tilted, aim.wide)
+    return Combined(by_noisy_lines(total, aim), lambda: tilted, aim.wide)
 
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition import contour, in_turn, lattice, mixture, moments, noisy_lines, residues, spread
+from edgeworth.composition import (
+    contour,
+    equal_samples,
+    in_turn,
+    lattice,
+    mixture,
+    moments,
+    noisy_lines,
+    residues,
+    spread,
+)
 from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
@@ -43,6 +53,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
+    | lattice   | few equal samples with atoms              | lines with noise, runs listed or sorted, the others   |
     | lattice   | many steps with atoms                     | lines with noise, lists, lattice or moments           |
     | lattice   | some of them samples                      | the same, with rare outcomes merged or sorted         |
     | lattice   | one step or two, or samples, beside atoms | formulas, an integral or mixtures, lattice, recursion |
@@ -105,6 +116,11 @@ def _has_little_noise(total: TotalLoss) -> bool:
 def _has_lines(total: TotalLoss) -> bool:
     """Whether lines with a little noise are narrower than a lattice: no atoms that can be listed, and enough steps."""
     return not nothing_ran(total) and noisy_lines.applies(total) and not lattice.prepared(total).exact
+
+
+def _has_equal_samples(total: TotalLoss) -> bool:
+    """Whether runs of few samples with atoms are listed or sorted: where there is no list of all atoms."""
+    return equal_samples.applies(total) and total.is_exact and not lattice.prepared(total).exact
 
 
 def _has_two_lattices(total: TotalLoss) -> bool:
@@ -172,6 +188,12 @@ _TABLE = [
         _has_little_noise,
         in_turn.enclosed_first,
         "little noise beside atoms: lists of all atoms come first, and {wide} are narrowed by the others",
+    ),
+    _Row(
+        "lattice",
+        _has_equal_samples,
+        equal_samples.runs_sorted,
+        "few equal samples with atoms: line integrals come first, and {wide} are narrowed by runs listed or sorted",
     ),
     _Row(
         "lattice",

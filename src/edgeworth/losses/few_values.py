@@ -27,11 +27,12 @@ _CLOSE = 1e-14  # of the largest loss: values that are taken for one
 class FewValues:
     """Losses in rising order, certain up to `slack`, whose masses are certain up to a factor 1 +- `error`.
 
-    What is left out weighs at most `lost` under P and under Q.
+    What is left out weighs at most `lost` under P and under Q. A loss may be off by `stretch` of itself besides.
     """
 
     place: Array
     slack: float = field(default=0.0, kw_only=True)
+    stretch: float = field(default=0.0, kw_only=True)
     error: float = field(default=0.0, kw_only=True)
     lost: float = field(default=0.0, kw_only=True)
 
@@ -52,14 +53,16 @@ class PairedValues(FewValues):
         """-L under Q."""
         error = self.error + 4 * _UNIT + self.slack
         log_mass = (self.log_mass + self.place)[::-1]
-        return PairedValues(-self.place[::-1], log_mass, slack=self.slack, error=error, lost=self.lost)
+        certain = {"slack": self.slack, "stretch": self.stretch, "lost": self.lost}
+        return PairedValues(-self.place[::-1], log_mass, error=error, **certain)
 
     def times(self, other: PairedValues) -> PairedValues:
         """The law of the sum, one value for each pair."""
         place, order, farthest = self._sums(other)
         log_mass = np.add.outer(self.log_mass, other.log_mass).ravel()
         deepest = float(np.max(np.abs(log_mass)))
-        slack = self.slack + other.slack + _UNIT * farthest
+        stretched = sum(law.stretch * float(np.max(np.abs(law.place))) for law in (self, other))
+        slack = self.slack + other.slack + stretched + _UNIT * farthest
         error, lost = self.error + other.error + _UNIT * deepest, self.lost + other.lost
         return PairedValues(place, log_mass[order], slack=slack, error=error, lost=lost)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -164,7 +165,8 @@ def test_jumps_that_are_sorted_enclose_what_lists_of_atoms_say(kept, side):
     total = TotalLoss.of(run)
     truth = lattice.prepared(total)
     assert truth.exact
-    found = JumpingAtoms(total, jumping_atoms._Split(0, kept), 30.0, 1e-7)
+    lines = partial(noisy_lines.prepared, fine=1e-7)
+    found = JumpingAtoms(total, jumping_atoms.Split(0, kept), (30.0, 1e-8), lines)
     for epsilon in (-0.1, 0.0, 0.05, 0.3, 1.0, 2.0):
         lower, upper = found.at(side, epsilon)
         ends = truth.delta(side, np.array([epsilon]))
@@ -175,7 +177,7 @@ def test_jumps_that_are_sorted_enclose_what_lists_of_atoms_say(kept, side):
 def test_a_bulk_is_a_law_and_all_runs_have_mass_one():
     total = merged(TotalLoss.of(sample(1.05, 1, 2.331e-6, 1238511)), 45.0).total
     split = jumping_atoms._split(total, 45.0, 12)
-    bulk = jumping_atoms._bulk(total, split, 0).parts[0][0]
+    bulk = jumping_atoms.bulk_without(total, split, 0).parts[0][0]
     assert math.fsum(bulk.null) == pytest.approx(1, abs=1e-14)
     assert math.fsum(bulk.alternative) == pytest.approx(1, abs=1e-14)
     np.testing.assert_allclose(bulk.null * np.exp(bulk.loss), bulk.alternative, rtol=1e-13)

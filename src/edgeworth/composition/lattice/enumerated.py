@@ -153,11 +153,20 @@ class Enumeration:
 
     def __init__(self, outer: PairedValues, inner: PairedValues) -> None:
         self._outer, self._inner = outer, inner
-        self.slack = outer.slack + inner.slack + 8 * _UNIT * max(abs(self.least), abs(self.greatest))
+        self._stretch, self._slack = max(outer.stretch, inner.stretch), outer.slack + inner.slack
+        if self._stretch == 0:
+            self._slack += 8 * _UNIT * max(abs(self.least), abs(self.greatest))
+        else:  # the roundings of a sum are shares of it, too
+            self._stretch += 8 * _UNIT
+            self._slack += 4 * self._stretch * _shorter_side(outer, inner)
         count = outer.place.size + 3 * inner.place.size + 64
         deepest = float(np.max(np.abs(outer.log_mass)) + np.max(np.abs(inner.log_mass)))
         self.error = outer.error + inner.error + _UNIT * (count + 8 * deepest)
         self.lost = outer.lost + inner.lost
+
+    def slack(self, t: float) -> float:
+        """How far a loss may be off that is near t."""
+        return self._slack + self._stretch * abs(t)
 
     @classmethod
     def of(cls, total: TotalLoss, beside: PairedValues | None = None) -> Enumeration:
@@ -180,6 +189,13 @@ class Enumeration:
     def alone(cls, law: PairedValues) -> Enumeration:
         """That of one law."""
         return cls(*_without_the_deepest(PairedValues(np.zeros(1), np.zeros(1)), law))
+
+    @classmethod
+    def of_pairs(cls, outer: PairedValues, inner: PairedValues) -> Enumeration:
+        """That of all sums of one value of each of two laws."""
+        if sum(float(np.max(np.abs(law.place))) for law in (outer, inner)) > _FARTHEST:
+            raise Unsupported("these atoms have losses that doubles do not hold")
+        return cls(*_without_the_deepest(outer, inner))
 
     @property
     def corners(self) -> tuple[Array, Array]:
@@ -260,7 +276,8 @@ class Enumeration:
 
         Places are certain up to the slack s, so e^-s delta'(t + s) <= delta(t) <= e^s delta'(t - s).
         """
-        s, e = self.slack, self.error + 4 * self.slack
+        s = self.slack(t)
+        e = self.error + 4 * s
         if kind == "delta":
             return self.delta(t + s) * (1 - e), min(self.delta(t - s) * (1 + e) + self.lost, 1.0)
         if kind == "reverse":
@@ -294,7 +311,14 @@ def _without(law: PairedValues, dropped: NDArray[np.bool_]) -> PairedValues:
         raise Unsupported("these atoms have masses that no doubles hold")
     masses = np.exp(np.maximum(law.log_mass, law.log_mass + law.place)[dropped])
     lost = law.lost + 1.001 * float(np.sum(masses))
-    return PairedValues(law.place[~dropped], law.log_mass[~dropped], slack=law.slack, error=law.error, lost=lost)
+    certain = {"slack": law.slack, "stretch": law.stretch, "error": law.error}
+    return PairedValues(law.place[~dropped], law.log_mass[~dropped], lost=lost, **certain)
+
+
+def _shorter_side(*laws: PairedValues) -> float:
+    """How far the losses of some laws reach to the side where they reach less far: two of different signs cancel."""
+    sides = (max(float(np.max(sign * law.place)) for law in laws) for sign in (1, -1))
+    return max(min(sides), 0.0)
 
 
 def _from(values: Array) -> Array:

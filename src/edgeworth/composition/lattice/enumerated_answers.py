@@ -41,8 +41,9 @@ class EnumeratedAnswers(BothWays):
 
     exact = True
 
-    def __init__(self, total: TotalLoss) -> None:
-        self._forward = Enumeration.of(total)
+    def __init__(self, listed: TotalLoss | Enumeration) -> None:
+        """Of a total loss that is enumerable, or of a list that is made."""
+        self._forward = listed if isinstance(listed, Enumeration) else Enumeration.of(listed)
 
     @property
     def lost(self) -> float:
@@ -60,9 +61,10 @@ class EnumeratedAnswers(BothWays):
     def root(self, direction: Direction, delta: float) -> tuple[float, float]:
         """Ends of epsilon in one direction: an eps is taken where the matching end of delta is on the right side."""
         law = self._law(direction)
-        top = law.greatest + 2 * law.slack
+        slack = law.slack(law.greatest)
+        top = law.greatest + 2 * slack
         if delta == 0:
-            return max(0.0, law.greatest - 2 * law.slack), max(top, 0.0) if law.lost == 0 else math.inf
+            return max(0.0, law.greatest - 2 * slack), max(top, 0.0) if law.lost == 0 else math.inf
         at_zero = law.ends("delta", 0.0)
         if at_zero[1] <= delta or (top <= 0 and law.lost == 0):
             return 0.0, 0.0
@@ -95,7 +97,7 @@ class EnumeratedAnswers(BothWays):
     def touching(self, direction: Direction, t: float) -> list[float]:
         """P[T >= t] and P[T > t], or those of -T under Q."""
         law = self._law(direction)
-        return [min(max(law.above(t + d * law.slack), 1e-300), 1.0) for d in (-2, 2)]
+        return [min(max(law.above(t + d * law.slack(t)), 1e-300), 1.0) for d in (-2, 2)]
 
     def bridge(self) -> tuple[float, float]:
         """Two errors, in order, that a test at threshold 0 reaches in one direction: where the slope of f is -1."""
@@ -106,7 +108,7 @@ class EnumeratedAnswers(BothWays):
 
 def _above(law: Enumeration, t: float) -> tuple[float, float]:
     """Ends of P[T > t], which jumps at atoms."""
-    low, high = law.above(t + law.slack), law.above(t - law.slack)
+    low, high = law.above(t + law.slack(t)), law.above(t - law.slack(t))
     return low * (1 - law.error), high * (1 + law.error) + law.lost
 
 
@@ -142,7 +144,8 @@ def _head(law: Enumeration, alpha: float) -> _Curve:
         return growth * rest[0] - 4 * _ROUNDING * growth * abs(rest[0]), growth * rest[1] * (1 + 4 * _ROUNDING)
 
     def slope(t: float) -> tuple[float, float]:
-        below = law.below(t - law.slack) * (1 - law.error), law.below(t + law.slack) * (1 + law.error) + law.lost
+        s = law.slack(t)
+        below = law.below(t - s) * (1 - law.error), law.below(t + s) * (1 + law.error) + law.lost
         return (1 - alpha) * (1 - _ROUNDING) - below[1], (1 - alpha) * (1 + _ROUNDING) - below[0]
 
     return _Curve(ends, slope)
@@ -158,13 +161,13 @@ def _maximum(law: Enumeration, curve: _Curve) -> tuple[float, float, float]:
     It rises up to t1, where its lower slope is still >= 0, and falls from t2 on, where its upper slope is <= 0. Between
     them it is below the lines that leave t1 and a place just right of t1, beyond the atom there.
     """
-    low, high = law.least - 1.0 - 4 * law.slack, law.greatest + 4 * law.slack
+    low, high = law.least - 1.0 - 4 * law.slack(law.least), law.greatest + 4 * law.slack(law.greatest)
     if curve.slope(low)[0] < 0:
         return low, 0.0, 1.0
     last = _least(lambda t: curve.slope(t)[1], low, high)
     turn = _least(lambda t: curve.slope(t)[0], low, high)
     first = min(_back(lambda t: curve.slope(t)[0] >= 0, turn), last)
-    places = [first, min(turn + 4 * law.slack, last), last]
+    places = [first, min(turn + 4 * law.slack(turn), last), last]
     tried = [curve.ends(t) for t in places]
     upper = tried[2][1]
     for place, end, (_, value) in zip(places[:-1], places[1:], tried[:-1], strict=True):

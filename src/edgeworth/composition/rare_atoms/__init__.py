@@ -1,1 +1,1 @@
-"""Samples of discrete noise at tiny rates, or in very great numbers: rare outcomes merged, or runs sorted by them."""
+"""Samples of discrete noise at tiny rates, many or few: rare outcomes merged, runs sorted by them, or listed."""

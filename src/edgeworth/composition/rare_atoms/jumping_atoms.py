@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -29,16 +29,20 @@ from edgeworth.losses import MergedValues, SampledLoss, TotalLoss
 from edgeworth.losses.atomic import MovedAtoms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from edgeworth.composition.answered import Direction
     from edgeworth.composition.profile_alone import Way
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["JumpingAtoms", "applies", "are_few", "prepared"]
+__all__ = ["Bulk", "JumpingAtoms", "Jumps", "Split", "applies", "are_few", "bulk_without", "prepared"]
 
 _UNIT = 2.0**-53
 _MOST_JUMPS, _MOST_VALUES = (12, 8, 5, 3), 4_000  # as many jumps as leave few enough values are tried
+_MOST_SORTED = 40  # jumps, more of which are never asked for
 _SMALL_RATE = 0.03  # above it far outcomes are part of the bulk
 _FEWEST_NATS, _FEWEST_ATOMS = 40.0, 2  # of |phi| at most frequencies, and in a bulk
 _MOST_IN_THE_MEAN = 3.0  # jumps, above which they are part of the bulk
@@ -52,7 +56,7 @@ _WORK = 25.0  # units of it for a value
 _MORE = 1 + 1e-9  # for the rounding of small sums
 
 
-class _Split(NamedTuple):
+class Split(NamedTuple):
     """Which part jumps, and how many of its atoms, from the least loss on, do not."""
 
     part: int
@@ -80,23 +84,23 @@ def are_few(total: TotalLoss, nats: float) -> bool:
     if not applies(total):
         return False
     split = _split(total, nats, 0)
-    return split is None or _Jumps(*_jumping(total, split)).likely(nats) <= _MOST_JUMPS[0]
+    return split is None or Jumps(*_jumping(total, split)).likely(nats) <= _MOST_JUMPS[0]
 
 
-def _split(total: TotalLoss, nats: float, most: int) -> _Split | None:
+def _split(total: TotalLoss, nats: float, most: int) -> Split | None:
     """The part that jumps, and as few of its atoms as are heavy, or as leave up to `most` jumps if that is not 0."""
     number, (loss, n) = next((number, part) for number, part in enumerate(total.parts) if _may_jump(part[0]))
     assert isinstance(loss, SampledLoss)
     assert loss.atoms is not None
     kept, size = _kept(loss, n, nats), loss.atoms.loss.size
-    if kept < size and _Jumps(loss, n, kept).mean > _MOST_IN_THE_MEAN:
+    if kept < size and Jumps(loss, n, kept).mean > _MOST_IN_THE_MEAN:
         return None
-    while most > 0 and kept < size and _Jumps(loss, n, kept).likely(nats) > min(most, n):
+    while most > 0 and kept < size and Jumps(loss, n, kept).likely(nats) > min(most, n):
         kept += 1
-    return _Split(number, kept) if kept < size else None
+    return Split(number, kept) if kept < size else None
 
 
-def _jumping(total: TotalLoss, split: _Split) -> tuple[SampledLoss, int, int]:
+def _jumping(total: TotalLoss, split: Split) -> tuple[SampledLoss, int, int]:
     loss, n = total.parts[split.part]
     assert isinstance(loss, SampledLoss)
     return loss, n, split.kept
@@ -114,7 +118,7 @@ def _kept(loss: SampledLoss, n: int, nats: float) -> int:
     return max(int(np.argmax(far)), _FEWEST_ATOMS) if far.any() else atoms.loss.size
 
 
-class _Jumps:
+class Jumps:
     """The atoms of one of n steps that jump, and the masses of all of them."""
 
     def __init__(self, loss: SampledLoss, n: int, kept: int) -> None:
@@ -122,7 +126,7 @@ class _Jumps:
         assert atoms is not None
         self._n, place = n, atoms.loss[kept:]
         self.null, self.alternative = (math.fsum(mass[kept:].tolist()) for mass in (atoms.null, atoms.alternative))
-        slack = loss.place_error * float(np.max(np.abs(place)))
+        slack = loss.place_error * float(np.max(np.abs(place), initial=0.0))
         self.values = MergedValues(place, atoms.null[kept:], atoms.alternative[kept:], slack=slack, error=64 * _UNIT)
 
     @property
@@ -130,11 +134,11 @@ class _Jumps:
         """At least how many of the steps jump in the mean."""
         return self._n * max(self.null, self.alternative)
 
-    def likely(self, nats: float) -> int:
-        """More jumps than so many are rarer than e^-nats: at most (n a)^m/m!, a the mass of one jump."""
+    def likely(self, nats: float, most: int = _MOST_JUMPS[0]) -> int:
+        """More jumps than so many are rarer than e^-nats: at most (n a)^m/m!, a the mass of one jump; or `most` + 1."""
         log_mean = math.log(max(self.mean, 1e-300))
-        rare = [(m + 1) * log_mean - math.lgamma(m + 2) < -nats for m in range(_MOST_JUMPS[0] + 1)]
-        return int(np.argmax(rare)) if any(rare) else _MOST_JUMPS[0] + 1
+        rare = [(m + 1) * log_mean - math.lgamma(m + 2) < -nats for m in range(most + 1)]
+        return int(np.argmax(rare)) if any(rare) else most + 1
 
     def rest(self, most: int) -> tuple[float, float]:
         """At least the masses of runs with more jumps, under P and under Q."""
@@ -147,12 +151,12 @@ class _Jumps:
         return math.log1p(-self.null), math.log1p(-self.alternative)
 
 
-def _bulk(total: TotalLoss, split: _Split, jumps: int) -> TotalLoss:
+def bulk_without(total: TotalLoss, split: Split, jumps: int) -> TotalLoss:
     """All but so many steps that jump, given that no other does."""
     loss, n, _ = _jumping(total, split)
     atoms = loss.atoms
     assert atoms is not None
-    null, alternative = _Jumps(loss, n, split.kept).of_bulk()
+    null, alternative = Jumps(loss, n, split.kept).of_bulk()
     place = atoms.loss[: split.kept]
     off = loss.place_error * np.abs(place) + 4 * _UNIT * np.abs(place) + 32 * _UNIT * (abs(alternative) + abs(null))
     one = MovedAtoms(
@@ -165,31 +169,65 @@ def _bulk(total: TotalLoss, split: _Split, jumps: int) -> TotalLoss:
     return TotalLoss((*parts, (one, n - jumps)), is_finite=True)
 
 
+class Bulk(Protocol):
+    """The steps that do not jump, together."""
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of their profile."""
+
+
+class _Nothing:
+    """No steps at all, whose profile is (1 - e^t)_+."""
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:  # noqa: ARG002 - the same in both
+        """Ends of it."""
+        value = -np.expm1(np.minimum(epsilon, 0.0))
+        return Ends(value * (1 - 4 * _UNIT), value * (1 + 4 * _UNIT))
+
+    def excess(self, direction: Direction, t: Array) -> Array:  # noqa: ARG002 - idem
+        """What it is more than that."""
+        return np.zeros(t.size)
+
+
 class _Runs(NamedTuple):
-    """All runs with so many jumps: the values of these, with all other masses, and the lines of the others."""
+    """All runs with so many jumps: the values of these, with all other masses, and the steps that do not jump."""
 
     values: MergedValues
-    lines: noisy_lines.NoisyLines
-    chernoff: Chernoff
+    bulk: Bulk
+    chernoff: Chernoff | _Nothing
 
 
 class JumpingAtoms(ProfileAlone):
     """Ends of delta, from which f follows; `nats` is so deep that what is rarer is of no account."""
 
-    def __init__(self, total: TotalLoss, split: _Split, nats: float, fine: float) -> None:
-        super().__init__(total)
-        self._negligible = _NEGLIGIBLE * fine
-        n, jumps = total.parts[split.part][1], _Jumps(*_jumping(total, split))
-        most = jumps.likely(nats)
+    def __init__(
+        self,
+        total: TotalLoss,
+        split: Split,
+        depth: tuple[float, float],
+        bulk_of: Callable[[TotalLoss], Bulk],
+        quick: ProfileAlone | None = None,
+    ) -> None:
+        """`depth`: the nats, and what share of a reading is of no account."""
+        super().__init__(total, quick)
+        self.split = split
+        nats, self._negligible = depth
+        n, jumps = total.parts[split.part][1], Jumps(*_jumping(total, split))
+        most = min(jumps.likely(nats, _MOST_SORTED), n)
         self._runs, self._dropped = [], np.array(jumps.rest(most)) if most < n else np.zeros(2)
         values = MergedValues(np.zeros(1), np.ones(1), np.ones(1))
         for k in range(most + 1):
-            bulk = _bulk(total, split, k)
-            lines, chernoff = noisy_lines.prepared(bulk, fine), Chernoff(TiltedSums(bulk))
-            self._runs.append(_Runs(_weighed(values, jumps.of_bulk(), n, k), lines, chernoff))
+            weighed, bulk = _weighed(values, jumps.of_bulk(), n, k), bulk_without(total, split, k)
+            self._runs.append(_Runs(weighed, bulk_of(bulk), Chernoff(TiltedSums(bulk))) if k < n else _all(weighed))
             if k < most:
                 values, dropped = _without_rare(values.times(jumps.values), n, k + 1, nats)
                 self._dropped += dropped
+
+    def surely_reached(self, direction: Direction, epsilon: float, delta: float) -> bool:
+        """By quicker answers, or by its own."""
+        if self._quick is not None and self._quick.surely_reached(direction, epsilon, delta):
+            return True
+        return super().surely_reached(direction, epsilon, delta)
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """The mixture over all values of jumps; lines are read where Chernoff's inequality leaves more than counts."""
@@ -239,9 +277,14 @@ class _Terms:
     def read(self, some: NDArray[np.bool_]) -> None:
         """Read lines for some of the terms."""
         place, room = self._place[some], self._room[some]
-        ends = self._runs.lines.delta(self._side, np.concatenate([place + room, place - room]))
+        ends = self._runs.bulk.delta(self._side, np.concatenate([place + room, place - room]))
         narrow(self._ends, np.flatnonzero(some), Ends(ends.lower[: place.size], ends.upper[place.size :]))
         self._is_read |= some
+
+
+def _all(values: MergedValues) -> _Runs:
+    """The runs of which every step jumps."""
+    return _Runs(values, _Nothing(), _Nothing())
 
 
 def _weighed(values: MergedValues, log_bulk: tuple[float, float], n: int, k: int) -> MergedValues:
@@ -278,5 +321,6 @@ def prepared(total: TotalLoss, nats: float, fine: float) -> JumpingAtoms | None:
         if split is None:
             return None
         with suppress(Unsupported):
-            return JumpingAtoms(total, split, nats, fine)
+            depth = nats, _NEGLIGIBLE * fine
+            return JumpingAtoms(total, split, depth, lambda bulk: noisy_lines.prepared(bulk, fine))
     return None

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "MergedTails", "applies", "merged"]
+__all__ = ["NATS", "Levels", "MergedTails", "applies", "merged"]
 
-_LEVELS = (45.0, 60.0, 80.0, 105.0, 140.0, 200.0, 300.0, 450.0)  # nats: what is merged is rarer than e^-level
 NATS = 23.0  # below a reading, what is merged is of no account: e^-23 = 1e-10
 _NOT_LISTED = math.exp(-690.0)  # at least what a law leaves out, in one step
+_LEAST_KNOWN = 1e-4  # of the upper end of a delta that is not known well, at what it is taken for
 _ROUNDING = 2.0**-51
 _MORE = 1 + 1e-9  # for the rounding of small sums
 
@@ -96,11 +96,37 @@ def _one_atom(loss: Array, null: Array) -> tuple[float, float]:
     return float(loss[0]) + math.log1p(float(np.sum(null * np.expm1(loss - loss[0]))) / mass), mass
 
 
+class Levels(NamedTuple):
+    """How rare, in nats, is what may be merged, and how many nats below a reading it is of no account."""
+
+    nats: tuple[float, ...] = (45.0, 60.0, 80.0, 105.0, 140.0, 200.0, 300.0, 450.0)
+    below: float = NATS
+
+    def of(self, reading: float) -> float:
+        """The first level that is deep enough for a reading, or the last."""
+        wanted = self.below - math.log(max(reading, 1e-300))
+        return next((level for level in self.nats if level >= wanted), self.nats[-1])
+
+    def after(self, nats: float) -> float:
+        """The next one, or the last."""
+        return next((level for level in self.nats if level > nats), self.nats[-1])
+
+
+_USUAL = Levels()
+
+
 class MergedTails:
     """Answers of a total from those of the same with its farthest outcomes merged, so few that they do not count."""
 
-    def __init__(self, total: TotalLoss, answers: Callable[[TotalLoss, float], Answers]) -> None:
-        self._total, self._answers_of = total, answers
+    def __init__(
+        self,
+        total: TotalLoss,
+        answers: Callable[[TotalLoss, float], Answers],
+        levels: Levels = _USUAL,
+        quick: Answers | None = None,
+    ) -> None:
+        """`quick`: answers that say how deep a delta is, roughly."""
+        self._total, self._answers_of, self._levels, self._quick = total, answers, levels, quick
 
     def _at(self, nats: float) -> tuple[Answers, Merged]:
         found = merged(self._total, nats)
@@ -113,7 +139,11 @@ class MergedTails:
             ends = answers.delta(direction, x)
             return Ends(ends.lower, np.minimum((ends.upper + lost) * (1 + _ROUNDING), 1.0))
 
-        return self._deep_enough(direction, epsilon, ask)
+        first = np.full(epsilon.size, self._levels.nats[0])
+        if self._quick is not None:
+            low, high = self._quick.delta(direction, epsilon)
+            first[:] = [self._levels.of(min(max(x, _LEAST_KNOWN * y), 1.0)) for x, y in zip(low, high, strict=True)]
+        return self._deep_enough(direction, epsilon, ask, first)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f: it is the supremum of 1 - delta(t) - e^t alpha, so merging raises it by no more than that."""
@@ -122,14 +152,14 @@ class MergedTails:
             ends = answers.tradeoff(direction, x)
             return Ends(np.maximum((ends.lower - lost) * (1 - _ROUNDING), 0.0), ends.upper)
 
-        return self._deep_enough(direction, alpha, ask)
+        return self._deep_enough(direction, alpha, ask, np.full(alpha.size, self._levels.nats[0]))
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of eps: its upper end at delta less what was merged is one."""
         return one_by_one(delta, partial(self._epsilon, direction), (0.0, math.inf))
 
     def _epsilon(self, direction: Direction, delta: float) -> tuple[float, float]:
-        answers, found = self._at(_level(-math.log(delta) + NATS) if 0 < delta < 1 else _LEVELS[-1])
+        answers, found = self._at(self._levels.of(delta) if 0 < delta < 1 else self._levels.nats[-1])
         lost = _lost(found, direction)
         if not lost < delta < 1:
             raise Unsupported("merged tails say nothing of so small a delta, or of 1")
@@ -137,24 +167,24 @@ class MergedTails:
         less = answers.epsilon(direction, np.array([(delta - lost) * (1 - _ROUNDING)]))
         return float(whole.lower[0]), float(less.upper[0])
 
-    def _deep_enough(self, direction: Direction, places: Array, ask: Callable[[Answers, Array, float], Ends]) -> Ends:
+    def _deep_enough(
+        self, direction: Direction, places: Array, ask: Callable[[Answers, Array, float], Ends], first: Array
+    ) -> Ends:
         """Every reading with so little merged that it does not count, if possible."""
-        lower, upper = np.zeros(places.size), np.ones(places.size)
-        wanted = np.full(places.size, _LEVELS[0])
+        lower, upper, wanted = np.zeros(places.size), np.ones(places.size), first
         with suppress(WorkSpent):
-            for level in _LEVELS:
+            for level in self._levels.nats:
                 (mine,) = np.nonzero(wanted == level)
                 if mine.size:
                     answers, found = self._at(level)
                     low, high = ask(answers, places[mine], _lost(found, direction))
                     lower[mine], upper[mine] = np.maximum(lower[mine], low), np.minimum(upper[mine], high)
-                    deeper = [_level(-math.log(x) + NATS) if x > 0 else _next(level) for x in low.tolist()]
-                    wanted[mine] = deeper
+                    wanted[mine] = [self._levels.of(x) if x > 0 else self._levels.after(level) for x in low.tolist()]
         return Ends(lower, upper)
 
     def bridge(self) -> tuple[float, float]:
         """That of the total with next to nothing merged, and what was merged."""
-        answers, found = self._at(_LEVELS[-1])
+        answers, found = self._at(self._levels.nats[-1])
         low, high = answers.bridge()
         lost = _lost(found, "both")
         return low + lost, high + lost
@@ -164,11 +194,3 @@ def _lost(found: Merged, direction: Direction) -> float:
     if direction == "forward":
         return found.alternative
     return found.null if direction == "backward" else max(found.null, found.alternative)
-
-
-def _level(nats: float) -> float:
-    return next((level for level in _LEVELS if level >= nats), _LEVELS[-1])
-
-
-def _next(nats: float) -> float:
-    return next((level for level in _LEVELS if level > nats), nats)

@@ -94,4 +94,5 @@ class NoiseRest:
         listed = Enumeration.alone(law if direction == "forward" else law.mirrored())
         place, value = listed.corners
         table = Known(place, Ends(value, value), np.ones(place.size, dtype=bool))
-        return _Corners(table, listed.slack, listed.error + 4 * listed.slack, listed.lost)
+        slack = listed.slack(0.0)
+        return _Corners(table, slack, listed.error + 4 * slack, listed.lost)
