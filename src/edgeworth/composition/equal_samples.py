@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["applies", "runs_sorted"]
 
 _DENSE = 2e-3  # n p^2, from which on lines may answer soon
-_BRIEF, _BRIEFEST = (
-    1e7,
-    2e6,
-)  # units of work for them before others are asked: less than a second, and where they may not
+_BRIEF, _BRIEFEST = 1e7, 2e6  # units of work for them before others are asked, where they may, and elsewhere
 _LONG = 3.5e7  # the same for runs listed or sorted, so that others may still answer
 _VERY_FEW = 16  # steps, up to which two lists come before a bulk
 _FINER = 0.2  # of a width that is wide, what a bulk aims at
