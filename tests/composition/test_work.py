@@ -1,5 +1,7 @@
 """The work of a reading is counted, whatever engines it turns to: it ends once that is spent, with ends that hold."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,10 @@ from edgeworth.composition.answered import Ends, Remembered
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.few_first import FarOut
+from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.work import MOST_WORK, is_spent, one_reading, spend, spent
 from edgeworth.curves import GaussianTradeOff
+from edgeworth.losses import TotalLoss
 
 
 class Slow:
@@ -124,3 +128,25 @@ def test_work_is_spent_in_a_reading_alone():
         spend(2 * MOST_WORK)
         with one_reading(1):  # part of the same
             assert is_spent()
+
+
+def test_a_search_for_epsilon_that_is_broken_off_keeps_what_it_has_proved():
+    class BrokenOff(ProfileAlone):
+        left = 6
+
+        def at(self, _, epsilon):
+            self.left -= 1
+            if self.left < 0:
+                raise work.WorkSpent
+            value = float(GaussianTradeOff(1.0).profile()(epsilon))
+            return value * (1 - 1e-9), value * (1 + 1e-9)
+
+    total = TotalLoss.of(ew.Gaussian(1.0) ** 2 * ew.Laplace(1.0))
+    known = 0.5, 30.0
+    made = BrokenOff(total)
+    made._places = SimpleNamespace(root=lambda *_: known)
+    lower, upper = made.root("forward", 1e-5)
+    true = float(GaussianTradeOff(1.0).profile().epsilon(1e-5))
+    assert made.left < 0
+    assert lower <= true <= upper
+    assert upper - lower < 0.1 * (known[1] - known[0])

@@ -28,6 +28,7 @@ __all__ = ["ByProfile", "gains", "profile_at"]
 
 _UNIT = 2.0**-53
 _FIRST = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)  # places of the first round, of those inside
+_INWARD, _NEAR_AN_END = (1.0, 5.0, 25.0), 0.05  # from the first place: of a tiny f the best one is close to it
 _MOST_ROUNDS = 30
 _ENOUGH, _ENOUGH_SLOW = 1e-3, 0.1  # of the width that is asked for: as narrow as another round is worth
 _NO_MORE = 3.0  # times the width of the best value, which no round can beat
@@ -37,7 +38,8 @@ _FARTHEST = 599.0  # of the logarithm of a slope: nothing underflows
 _FEWEST = 4  # places that are kept, whatever their values
 _BESIDE = 0.1  # of the places outside, through which and the next ones lines are drawn
 _CLOSE = 0.05  # of two gaps: a place next to a known one, with which it would make a poor line
-_MOST_IDLE = 4  # rounds of a slow engine that narrow nothing
+_MOST_IDLE = 4  # rounds of a slow engine that narrow nothing …
+_GROUND = 0.9  # … of what is known, nor what the places leave open themselves to such a share
 _NEARER = 0.125  # of the distance to the best place, after such a round: on a kink that is all but sharp
 _FINEST = 1e-10  # relative: the least distance of two places
 
@@ -141,20 +143,24 @@ class _Search:
         (self._enough, self._wide), self._most_idle = aim, most_idle
         low = max(math.log(max(self.lower, 1e-300) / (1 - self.alpha)), -_FARTHEST) - 1e-3
         high = min(math.log((1 - self.lower) / self.alpha), _FARTHEST) + 1e-3
-        inside = [0.5 * (low + high), *(place for place in _FIRST if low < place < high)]
+        inward = [far for far in _INWARD if far < _NEAR_AN_END * (high - low)]
+        places = [0.5 * (low + high), *_FIRST, *(low + far for far in inward)]
+        inside = [place for place in places if low < place < high]
         self.asked = np.unique([low - _BESIDE, low, *inside, high, high + _BESIDE])
         self._t, self._gains, self._rounds = np.empty(0), Ends(np.empty(0), np.empty(0)), 0
-        self._poor, self._idle = np.empty(0), 0
+        self._poor, self._idle, self._open = np.empty(0), 0, math.inf
 
     def goes_on(self, fresh: Ends) -> bool:
         """Take the ends at the places asked for; whether more are asked for, in the middle between the best ones."""
         order = np.argsort(t := np.concatenate([self._t, self.asked]), kind="stable")
         t, gains = t[order], Ends(*(np.concatenate(pair)[order] for pair in zip(self._gains, fresh, strict=True)))
         top, place = greatest(t, gains)
-        before = self.upper - self.lower
-        self.lower = max(self.lower, float(np.max(gains.lower)))
+        before, best_lower = self.upper - self.lower, float(np.max(gains.lower))
+        self.lower = max(self.lower, best_lower)
         self.upper = max(min(self.upper, top), self.lower)
-        self._idle = 0 if self.upper - self.lower < before else self._idle + 1
+        gains_ground = self.upper - self.lower < before or top - best_lower < _GROUND * self._open
+        self._idle = 0 if gains_ground else self._idle + 1
+        self._open = min(self._open, top - best_lower)
         t, gains = self._telling(t, gains)
         known = np.isfinite(gains.lower) & np.isfinite(gains.upper)
         middle = np.where(known, gains.lower, -np.inf) + np.where(known, gains.upper, 0.0)
@@ -168,8 +174,11 @@ class _Search:
         return self._is_worth_it(Ends(gains.lower[near], gains.upper[near]))
 
     def _telling(self, t: Array, gains: Ends) -> tuple[Array, Ends]:
-        """Without the values that are wider than f itself by now: on a kink an engine may know next to nothing."""
-        poor = gains.upper - gains.lower > self.upper - self.lower
+        """Without the values that are wider than f itself by now: on a kink an engine may know next to nothing.
+
+        Those that are surely below f say on which side of them its place is.
+        """
+        poor = (gains.upper - gains.lower > self.upper - self.lower) & (gains.upper > self.lower)
         if np.count_nonzero(~poor) < _FEWEST:
             return t, gains
         self._poor = np.append(self._poor, t[poor])

@@ -21,7 +21,7 @@ from edgeworth.errors import EdgeworthError, Unsupported
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction
     from edgeworth.composition.lattice.tilted_lattice import Kind
-    from edgeworth.composition.searched import Places
+    from edgeworth.composition.searched import Places, Proved
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -69,32 +69,26 @@ class ProfileAlone(SearchedAnswers):
             return 0.0, 0.0
         return (1.0, 1.0) if epsilon == -math.inf else self.at(side, epsilon)
 
-    def _guess(self, direction: Direction, delta: float, between: tuple[float, float]) -> tuple[float, float]:
+    def _guess(self, direction: Direction, proved: Proved) -> tuple[float, float]:
         """Where delta is about the target, by secants of its logarithm, and what is left open there.
 
         A reading may take long, and few secants are enough; where they leave what is known, the middle is tried.
         """
-        left, right = between
-        last, before = self._height(direction, right, delta), self._height(direction, left, delta)
+        left, right = proved.ends
+        last, before = self._height(direction, right, proved), self._height(direction, left, proved)
         place, other = right, left
         for _ in range(_MOST_SECANTS):
             step = last[0] - before[0]
             place, other, before = place - last[0] * (place - other) / step if step else left, place, last
             if not left < place < right:
                 place = 0.5 * (left + right)
-            last = self._height(direction, place, delta)
+            last = self._height(direction, place, proved)
             left, right = (place, right) if last[0] > 0 else (left, place)
             if abs(last[0]) <= max(0.1 * min(last[1], 1.0), self.CLOSE) or right - left <= 4 * _UNIT * right:
                 break
         slope = (last[0] - before[0]) / (place - other) if place != other else 0.0
         margin = 2 * (min(last[1], 1.0) + abs(last[0])) / max(-slope, 1e-300)
         return place, min(margin, 1e-3 * place) + 8 * _UNIT * place
-
-    def _height(self, direction: Direction, epsilon: float, delta: float) -> tuple[float, float]:
-        """The logarithm of delta(eps) over the target, and the relative width of its ends."""
-        low, high = (float(end[0]) for end in self.profile(direction, np.array([epsilon])))
-        value = 0.5 * (low + high)
-        return (math.log(value / delta) if value > 0 else -1e3), (high - low) / max(value, 1e-300)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Nothing of its own, f is read from the profile: that of the quicker answers, if these can say it."""

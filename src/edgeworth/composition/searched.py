@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.lattice.tilted_lattice import Kind
     from edgeworth.losses.law import Array
 
-__all__ = ["Places", "SearchedAnswers"]
+__all__ = ["Places", "Proved", "SearchedAnswers"]
 
 _ROUNDING = 1e-15
 _MOST_STEPS, _MOST_WIDENINGS = 40, 12
@@ -48,6 +49,26 @@ class Places(Protocol):
 
     def between(self, direction: Direction, alpha: float) -> tuple[float, float]:
         """Thresholds of T, in order, between which that of the test of type I error 0 < alpha < 1 is."""
+
+
+class Proved:
+    """Ends of an eps by all that was read on the way to it: what is broken off keeps them."""
+
+    def __init__(self, delta: float, known: tuple[float, float]) -> None:
+        self.delta = delta
+        self.lower, self.upper = known
+
+    def note(self, epsilon: float, low: float, high: float) -> None:
+        """Take the ends of delta at an eps."""
+        if low >= self.delta:
+            self.lower = max(self.lower, epsilon)
+        if high <= self.delta:
+            self.upper = min(self.upper, epsilon)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """In order, whatever was read."""
+        return self.lower, max(self.lower, self.upper)
 
 
 class SearchedAnswers(PerhapsSymmetric):
@@ -108,37 +129,45 @@ class SearchedAnswers(PerhapsSymmetric):
         known = self._places.root(direction, delta)
         if known[0] == known[1] or not 0 < delta < 1 or math.isinf(known[1]):
             return known
-        try:
-            return self._searched_root(direction, delta, known)
-        except WorkSpent:
-            return known
+        proved = Proved(delta, known)
+        with suppress(WorkSpent):
+            self._search_root(direction, proved)
+        return proved.ends
 
-    def _searched_root(self, direction: Direction, delta: float, known: tuple[float, float]) -> tuple[float, float]:
+    def _search_root(self, direction: Direction, proved: Proved) -> None:
+        known = proved.ends
         if known[0] == 0:
-            at_zero = self.profile(direction, np.zeros(1))
-            if at_zero.upper[0] <= delta:
-                return 0.0, 0.0
-            if at_zero.lower[0] <= delta:
-                return 0.0, self._end(direction, delta, 0.0, 1e-3 * known[1], known[1])
-        guess, margin = self._guess(direction, delta, known)
-        lower = self._end(direction, delta, guess, -margin, known[0])
-        return lower, max(self._end(direction, delta, guess, margin, known[1]), lower)
+            low, high = self._noted(direction, 0.0, proved)
+            if high <= proved.delta:
+                return
+            if low <= proved.delta:
+                self._end(direction, proved, 0.0, 1e-3 * known[1], known[1])
+                return
+        guess, margin = self._guess(direction, proved)
+        self._end(direction, proved, guess, -margin, known[0])
+        self._end(direction, proved, guess, margin, known[1])
 
-    def _guess(self, direction: Direction, delta: float, between: tuple[float, float]) -> tuple[float, float]:
+    def _noted(self, direction: Direction, epsilon: float, proved: Proved) -> tuple[float, float]:
+        """Ends of delta at one eps, which are ends of the one that is searched for, too."""
+        low, high = (float(end[0]) for end in self.profile(direction, np.array([epsilon])))
+        proved.note(epsilon, low, high)
+        return low, high
+
+    def _height(self, direction: Direction, epsilon: float, proved: Proved) -> tuple[float, float]:
+        """The logarithm of delta(eps) over the target, and the relative width of its ends."""
+        low, high = self._noted(direction, epsilon, proved)
+        value = 0.5 * (low + high)
+        return (math.log(value / proved.delta) if value > 0 else -1e3), (high - low) / max(value, 1e-300)
+
+    def _guess(self, direction: Direction, proved: Proved) -> tuple[float, float]:
         """Where delta is about the target, by false position in its logarithm, and what its ends leave open there."""
-
-        def height(epsilon: float) -> tuple[float, float]:
-            low, high = (float(end[0]) for end in self.profile(direction, np.array([epsilon])))
-            value = 0.5 * (low + high)
-            return (math.log(value / delta) if value > 0 else -1e3), (high - low) / max(value, 1e-300)
-
-        left, right = between
-        f_left, f_right = (height(end)[0] for end in between)
+        left, right = proved.ends
+        f_left, f_right = (self._height(direction, end, proved)[0] for end in (left, right))
         before, value, slope, side = left, f_left, 0.0, 0
         for step in range(_MOST_STEPS):
             share = f_left / (f_left - f_right) if f_left > 0 > f_right and step % 6 != 5 else 0.5
             epsilon, last = left + share * (right - left), value
-            value, error = height(epsilon)
+            value, error = self._height(direction, epsilon, proved)
             slope = min((value - last) / (epsilon - before), 0.0) if epsilon != before else slope
             before = epsilon
             if abs(value) <= max(0.1 * min(error, 1.0), 1e-14) or right - left <= 1e-15 * right:
@@ -150,17 +179,16 @@ class SearchedAnswers(PerhapsSymmetric):
             side = 1 if value > 0 else -1
         return before, min(2 * min(error, 1.0) / max(-slope, 1e-300), 1e-3 * before) + 4 * _ROUNDING * before
 
-    def _end(self, direction: Direction, delta: float, guess: float, margin: float, known: float) -> float:
-        """An eps on one side of the guess at which an end of delta is on the right side of the target."""
+    def _end(self, direction: Direction, proved: Proved, guess: float, margin: float, known: float) -> None:
+        """Prove an eps on one side of the guess, at which an end of delta is on the right side of the target."""
         for _ in range(_MOST_WIDENINGS):
             tried = max(guess + margin, 0.0)
             if (tried - known) * margin >= 0:
                 break
-            low, high = (float(end[0]) for end in self.profile(direction, np.array([tried])))
-            if (high <= delta) if margin > 0 else (low >= delta):
-                return tried
+            low, high = self._noted(direction, tried, proved)
+            if (high <= proved.delta) if margin > 0 else (low >= proved.delta):
+                break
             margin *= 4
-        return known
 
     # --- f
 

@@ -43,6 +43,7 @@ _ROOM = 3.0  # nats by which a reading may be smaller than its guess
 _MOST_WORK = 8e7  # waves for one line
 _MOST_KEPT = 2**21  # nodes of all lines: 80 MB
 _MOST_MASSES = 1_000.0  # of a density, about
+_LAST_FREQUENCY = 8.0  # times the deviation and the root of the width aimed at: noise beyond is too little to count
 _NEAREST = 0.02  # standard deviations, of the means of two lines
 _GRID, _ROUNDS = 9, 4
 _NEGLIGIBLE = 1e-2
@@ -178,7 +179,10 @@ class NoisyLines(SearchedAnswers):
         period = max(float(outward), float(inward), spread)
         goal = LineGoal(kind, mean, after, log_least, self._aim(kind), _MOST_WORK)
         frequency = self._frequency(c, FEWEST_NODES * 2 * math.pi / period, mirrored=mirrored, log_least=log_least)
-        steps = [step_waves(loss, n, c, frequency, mirrored=mirrored) for loss, n in self._parts]
+        steps = [
+            step_waves(loss, n, c, max(frequency, _affordable(loss, goal.width, spread)), mirrored=mirrored)
+            for loss, n in self._parts
+        ]
         return NoisyLine(goal, steps, c, period, Beyond(right, k_right, left, k_left))
 
     def _beyond(self, start: float, deviation: float, *, mirrored: bool) -> Array:
@@ -304,6 +308,18 @@ def _log_reading(kind: Kind, c: float, deviation: float) -> float:
 
 def _has_density(loss: PrivacyLoss) -> TypeGuard[SampledLoss]:
     return isinstance(loss, SampledLoss) and isinstance(loss.base, LaplaceLoss)
+
+
+def _affordable(loss: PrivacyLoss, width: float, spread: float) -> float:
+    """Up to where a density without a formula has few masses, if noise that is cut there may still be felt.
+
+    Its own waves hardly fall where it is narrow, and those of atoms beside it may all return at once.
+    """
+    if not _has_density(loss):
+        return math.inf
+    felt = _LAST_FREQUENCY / (math.sqrt(width) * min(spread, 1.0))
+    farthest = min(_MOST_MASSES / (loss.support[1] - loss.support[0]), felt)
+    return float(2.0 ** math.floor(math.log2(farthest)))
 
 
 def _finite(loss: PrivacyLoss) -> tuple[float, float]:
