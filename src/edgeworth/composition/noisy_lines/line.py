@@ -92,7 +92,7 @@ class NoisyLine:
         self._k = math.fsum(value for value, _ in k)
         self._k_error = math.fsum(error for _, error in k) + 8 * UNIT * math.fsum(abs(value) for value, _ in k)
         self._slack = 2 * math.fsum(step.count * step.slack for step in steps if not _is_repeated(step))
-        self.size = 0  # how many nodes count
+        self.size = 0  # how many terms are kept
         self._left_out = np.zeros(2)  # sums of |phi| |kernel| and of |phi| over nodes that do not count
         self._beyond = beyond
         if not self._k_error < 1 or not all(step.noise < 1 for step in steps):
@@ -221,7 +221,8 @@ class NoisyLine:
         rounding = (2 * y.size + 64 + 4 * v * np.abs(y) * (y + abs(2 * c - 1))) * UNIT
         h = 2 * math.pi / self.period
         terms = np.stack([double * noise * value * kernel, double * noise * value])
-        self.size, self._sums = y.size, WaveSums(terms, np.rint(y / h).astype(int), h)
+        self._sums = WaveSums(terms, np.rint(y / h).astype(int), h)
+        self.size = self._sums.size
         mine = double * np.abs(noise) * error + size * rounding
         weights = np.stack([np.abs(kernel), np.ones(y.size)])
         self._fixed = np.sum(weights * mine, axis=1) + (2 * self._left_out + self._cut * self.period) * (1 + 1e-9)

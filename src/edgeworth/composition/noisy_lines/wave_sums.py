@@ -40,6 +40,11 @@ class WaveSums:
         self._terms[:, row, k % side] = terms
         self._start, self._rest = h * (side * rows), h * np.arange(side)
 
+    @property
+    def size(self) -> int:
+        """How many terms it keeps, of 16 bytes each; gaps between the k are terms, too."""
+        return self._terms.size
+
     def at(self, a: Array) -> Array:
         """The real parts of the sums: a row for each row of terms, a column for each a."""
         most = max(1, _AT_ONCE // (self._start.size + self._rest.size))
