@@ -33,7 +33,7 @@ _FINER = 0.2  # of a width that is wide, what a bulk aims at
 _NATS = *range(25, 45, 4), *range(45, 110, 8), *range(110, 310, 20), 450  # what is merged is rarer than e^-these
 _LEVELS = Levels(tuple(map(float, _NATS)), below=18.5)
 
-applies = few_samples.applies
+applies = listed_runs.applies
 
 
 def runs_sorted(total: TotalLoss, aim: Aim) -> Answers:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import SampledLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["ROUGH", "applies", "prepared"]
-
-applies = listed_runs.applies
+__all__ = ["ROUGH", "prepared"]
 
 _MOST_JUMPS, _MOST_VALUES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25), 10**14  # values with the rare ones
 _MOST_JUMPING = 0.9  # of all steps, in the mean
