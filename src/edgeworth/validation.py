@@ -26,6 +26,8 @@ _MOST_BITS = 1023  # of a count that is a float as well
 def _number(arguments: dict[str, Any], wanted: str) -> tuple[str, float]:
     """The one keyword argument as a float; bool, text, arrays and other objects are refused."""
     ((name, value),) = arguments.items()
+    if type(value) is float:  # the usual case, and a quick one
+        return name, value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -71,7 +73,7 @@ def probability(**argument: Any) -> float:
 def count(**argument: Any) -> int:
     """A whole number at least 0. Floats are refused, even 3.0: counts are never derived from quotients."""
     ((name, value),) = argument.items()
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if type(value) is not int and (isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)):
         raise InvalidArgument(f"{name}={value!r} is not a whole number; give an int >= 0")
     whole = int(value)
     if not whole >= 0:

@@ -48,6 +48,7 @@ def choose(total: TotalLoss) -> tuple[str, str]:
 
     | where                                                       | method      | because                         |
     |---|---|---|
+    | many dense samples of Gaussian noise, n p^2 > .02, n >= 50  | contour     | all digits, milliseconds        |
     | a formula exists                                            | closed-form | all digits, microseconds        |
     | responses and discrete noise that share one lattice        | fourier     | all digits, milliseconds        |
     | Laplace noise, few enough steps for its atoms to matter     | residues    | all digits, 10 to 100 ms        |
@@ -88,6 +89,7 @@ def _has_a_line(total: TotalLoss) -> bool:
 
 #: the rows of the table in `choose`
 _TABLE: list[tuple[str, Callable[[TotalLoss], bool], str]] = [
+    ("contour", contour.has_dense_samples, "smooth losses: the line integral gives all digits"),
     ("closed-form", closed_form.exists, "this composition has a formula"),
     ("fourier", fourier.applies, "losses on one lattice: their Fourier sum gives all digits"),
     ("residues", residues.answers_well, "Laplace noise: finitely many residues give all digits"),

@@ -50,6 +50,7 @@ __all__ = [
     "by_lines",
     "by_noisy_lines",
     "by_residues",
+    "dense_lines",
     "enclosed_first",
     "has_little_noise",
     "has_rare_jumps",
@@ -384,6 +385,15 @@ def by_fourier(total: TotalLoss, aim: Aim) -> Answers:
 
     after = _after_moments(total, following, aim)
     return Combined(fourier.prepared(total), lambda: after, aim.wide)
+
+
+def dense_lines(total: TotalLoss, aim: Aim) -> Answers:
+    """The line integral of many dense samples: what else applies is looked for when a reading is left wide."""
+
+    def after() -> Answers:
+        return along_lines(total, aim) if lattice.applies(total) else lines_and_moments(total, aim)
+
+    return Combined(_lines(total, aim), after, aim.wide)
 
 
 def lines_and_moments(total: TotalLoss, aim: Aim) -> Answers:

@@ -45,6 +45,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
 
     | method    | where                                     | engines in turn                                       |
     |---|---|---|
+    | contour   | many dense samples of Gaussian noise      | lines, all others that apply                          |
     | contour   | rare jumps of samples beside a rest       | graded points, mixtures, lines, lattice               |
     | contour   | few rare samples of little noise alone    | lines (f: graded points), lattice, graded points      |
     | contour   | Gaussian noise beside atoms               | lines, a formula for every value, lattice             |
@@ -163,6 +164,7 @@ class _Row(NamedTuple):
 
 
 _TABLE = [
+    _Row("contour", contour.has_dense_samples, in_turn.dense_lines, "{wide} are narrowed by the lattice or by moments"),
     _Row(
         "contour",
         _has_rare_jumps,

@@ -56,7 +56,7 @@ class TotalLoss:
         return self._at_infinity([loss.alternative_only for loss, _ in self.parts])
 
     def _at_infinity(self, masses: list[float]) -> float:
-        if self.is_finite:
+        if self.is_finite or not any(masses):
             return 0.0
         return -math.expm1(math.fsum(n * _log1m(mass) for mass, (_, n) in zip(masses, self.parts, strict=True)))
 

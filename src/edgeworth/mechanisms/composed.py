@@ -41,7 +41,7 @@ class Composed(Mechanism):
 
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
         """Each of the mechanisms once."""
-        return tuple((mechanism, 1) for mechanism in self.mechanisms)
+        return tuple([(mechanism, 1) for mechanism in self.mechanisms])
 
     def nested(self) -> tuple[Mechanism, ...]:
         """The mechanisms."""

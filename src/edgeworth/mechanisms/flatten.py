@@ -30,7 +30,7 @@ def children_first(root: Mechanism, children: Callable[[Mechanism], Iterable[Mec
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in children(node))
+            stack.extend([(child, False) for child in children(node)])
     return order
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BackwardCeiling"]
 
-_TILTS = 0.7 * 1.6 ** np.arange(7)  # in units of 1/std
 _SLACK = (
     1e-6  # of K, relative; of the distance from a normal law, for errors of its mean and variance; of the normal mean
 )
@@ -40,10 +39,10 @@ class BackwardCeiling:
     """The bounds of one total."""
 
     def __init__(self, moments: LogMoments, steps: float) -> None:
-        tilt = np.maximum(-moments.width * _TILTS, moments.steepest[0])
+        tilt, k = moments.left_of_0()
         self._moments, self._a, self._steps = moments, -tilt, steps
         self._log_top = self._a * np.log(self._a) - (1 + self._a) * np.log1p(self._a)
-        self._log_front = self._with_slack(moments.log(tilt))
+        self._log_front = self._with_slack(k)
         self._log_most, self._slope = (self._log_front + self._log_top)[:, None], self._a[:, None]
         self._normal, self._made = np.empty((7, tilt.size)), set[int]()
 

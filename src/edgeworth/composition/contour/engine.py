@@ -25,7 +25,7 @@ from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGau
 if TYPE_CHECKING:
     from edgeworth.composition.result import ComposedCurve
 
-__all__ = ["answers_well", "applies", "compose", "prepared"]
+__all__ = ["answers_well", "applies", "compose", "has_dense_samples", "prepared"]
 
 _NOTE = "every reading carries its own bound on all of these, and on rounding"
 _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
@@ -36,6 +36,7 @@ _AIMED_AT = {  # what the nodes are chosen for, relative to the reading
 _CERTIFICATE = Certificate("contour", certified=True, sources=_AIMED_AT, notes=(_NOTE,))
 _FEWEST_STEPS = 3
 _MANY_STEPS = 50
+_SURELY_DENSE = 0.02  # n p^2 of samples, from which on every reading is one of a whole line
 _SMOOTH = 0.02  # from here on a reading takes well below a second
 _ENOUGH_DENSITY = 30.0
 _SMALL_MU = 3.0
@@ -65,6 +66,21 @@ def applies(total: TotalLoss) -> bool:
     if sum(n for _, n in sampled) >= _FEWEST_STEPS or _clipped(total) >= _FEWEST_STEPS:
         return True
     return _density_nats(total) >= _ENOUGH_DENSITY
+
+
+@lru_cache(maxsize=8)
+def has_dense_samples(total: TotalLoss) -> bool:
+    """Whether many dense samples of Gaussian noise are all there is: no other engine comes before their lines.
+
+    >>> import edgeworth as ew
+    >>> step = ew.PoissonSampled(ew.Gaussian(2.0), rate=0.01)
+    >>> [has_dense_samples(TotalLoss.of(run)) for run in (step**500, step**50, step**500 * ew.Laplace(1.0))]
+    [True, False, False]
+    """
+    sampled = gaussian_samples(total)
+    if len(sampled) < len(total.parts) or density(sampled) < _SURELY_DENSE:
+        return False
+    return sum(n for _, n in sampled) >= _MANY_STEPS and applies(total)
 
 
 def _clipped(total: TotalLoss) -> int:

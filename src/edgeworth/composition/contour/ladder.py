@@ -29,7 +29,7 @@ _NEAR = 2.5  # … within a standard deviation of it: there the integrand loses 
 _FARTHEST, _FEW_FARTHEST = 5.0, 2.5  # nats that the integrand of a threshold may lose from one rung to the next
 _FEW = 50  # steps, whose law is not nearly normal
 _MOST_HALVINGS = 40
-_AT_A_TIME = 3  # rungs whose moments are taken together …
+_AT_FIRST, _AT_A_TIME = 6, 3  # rungs whose moments are taken together, beyond the first and later on …
 _STEADY = 1.5  # … while the variance stays within this factor
 _MOST_GROWTH = 20.0  # nats
 _ROOM = 0.5  # 1/std below which lines fit between the poles
@@ -51,14 +51,17 @@ class Ladder:
         self._between = side in ("middle", "inner")
         closest = _CLOSEST * moments.width
         mean = moments.mean_under_q if self.pole else moments.mean_under_p
-        self._start: _Row = (self.pole, moments.log_mass[self.pole], mean, moments.spread**2)
+        variance = moments.variance_under_q if self.pole else moments.variance_under_p
+        self._start: _Row = (self.pole, moments.log_mass[self.pole], mean, variance)
         self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
         self._by_depth: tuple[Array, Array, Array] = (np.zeros(1), np.zeros(1), np.zeros(1))
         self.ended = self._between and not has_room(moments)
         if not self.ended:
-            first, variance = self._start[0] + self.outward * closest, moments.spread**2
-            self._extend([first, *self._ahead(first, variance, 0.0)], variance, 0.0)
+            first, growth = self._start[0] + self.outward * closest, 0.0
+            if not self._between and variance > moments.spread**2:
+                growth = 2 * math.log(variance / moments.spread**2)  # from 1/2 to the pole, and as much from there on
+            self._extend([first, *self._ahead(first, variance, growth, _AT_FIRST)], variance, growth)
 
     @property
     def table(self) -> Array:
@@ -82,13 +85,13 @@ class Ladder:
             self._extend(tilts, variance, growth)
         return not self.ended
 
-    def _ahead(self, c: float, variance: float, growth: float) -> list[float]:
+    def _ahead(self, c: float, variance: float, growth: float, count: int = _AT_A_TIME) -> list[float]:
         """The tilts that follow, some at a time, as if the logarithm of the variance went on to grow as it does."""
         least, greatest = self._moments.steepest
         if self._between:
             least, greatest = _CLOSEST * self._moments.width, 1 - _CLOSEST * self._moments.width
         tilts: list[float] = []
-        while len(tilts) < _AT_A_TIME:
+        while len(tilts) < count:
             distance = c - 1 if self.side == "right" else -c if self.side == "left" else min(c, 1 - c)
             ratio = _RATIO + (_NEAR - _RATIO) / (1 + (distance * self._moments.spread) ** 2)
             step = longest = 1 / (math.sqrt(variance) / self._apart + 1 / (ratio * distance))

@@ -32,6 +32,7 @@ _LEFT_OF_0 = 0.6  # of it, as far left of 0
 _MOST_SETS = 3  # of nodes that are kept
 _MOST_PUSH = 100.0  # of a tilt by the first reach, on x: so few nodes that one set serves the centre as well
 _CENTRE = np.array([0.0, 0.5, 1.0])
+_LEFT = 0.7 * 1.6 ** np.arange(7)  # of 0, in units of 1/std: tilts at which K bounds the backward profile
 _EQUAL_STEPS, _OTHER_STEPS = 0.4690, 0.5600  # Shevtsova (2011, 2010): constants of Berry and Esseen
 _EXPONENTIAL, _MOMENTS, _WAVES = 0.15, 0.35, 1.2  # units of work for a node: its weight, moments of it, and its waves
 _DEEP = 0.7  # of the nats wanted: some more frequencies are tried anyway
@@ -61,10 +62,16 @@ class LogMoments:
         self._first_reach = _rough_reach(steps)
         self._sets: dict[tuple[int, tuple[float, float]], _Nodes] = {}
         self._lowest = 0 if self._first_reach else _BETWEEN
-        centre = self._rows(_CENTRE, self._set(self._lowest))
+        tilts = _CENTRE
+        if self._first_reach and self._count.size == 1:
+            left = np.maximum((-1 / _FIRST_REACH) * self._first_reach * _LEFT, self.steepest[0])
+            tilts = np.concatenate([_CENTRE, left])
+        centre = self._rows(tilts, self._set(self._lowest))
+        self._left = (tilts[3:], centre[3:, 0])
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
-        self.mean_under_p, self.middle, self.mean_under_q = centre[:, 1].tolist()
-        self.spread = math.sqrt(float(centre[1, 2]))
+        self.mean_under_p, self.middle, self.mean_under_q = centre[:3, 1].tolist()
+        self.variance_under_p, middle, self.variance_under_q = centre[:3, 2].tolist()
+        self.spread = math.sqrt(middle)
         if not self.spread > 0:
             raise ComputationFailed("the variance of the loss underflows: no line can be placed")
         self.width = 1 / self.spread
@@ -83,6 +90,13 @@ class LogMoments:
             top, weight = _weights(tilt, nodes)
             return np.asarray(log + self._count[0] * _log_whole(top, weight, np.add.reduce(weight, axis=1), nodes))
         return np.array([self._rows(np.array([c]), nodes)[0, 0] for c in tilt.tolist()])
+
+    def left_of_0(self) -> tuple[Array, Array]:
+        """Some tilts left of 0, and K there."""
+        if not self._left[0].size:
+            tilts = np.maximum(-self.width * _LEFT, self.steepest[0])
+            self._left = tilts, self.log(tilts)
+        return self._left
 
     def normal_row(self, c: float) -> tuple[float, float, float]:
         """K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.

@@ -117,12 +117,12 @@ class SampledGaussian:
             return -math.inf, -math.inf
         return log_dropped(self.mu, self.rate, self.cut, self.softness)
 
-    @property
+    @cached_property
     def is_whole(self) -> bool:
         """Whether every outcome is kept."""
         return math.isinf(self.cut) and math.isinf(self.start)
 
-    @property
+    @cached_property
     def is_jump(self) -> bool:
         """Whether only outcomes beyond a start are kept."""
         return math.isfinite(self.start)
