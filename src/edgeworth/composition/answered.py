@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -39,6 +39,7 @@ __all__ = [
     "all_narrow",
     "answered",
     "both_hold",
+    "every",
     "is_wide",
     "narrow",
 ]
@@ -73,6 +74,15 @@ def is_wide(ends: Ends, width: float) -> NDArray[np.bool_]:
     gap = np.where(known, ends.upper, 1.0) - np.where(known, ends.lower, 0.0)
     underflows = ends.upper < _UNDERFLOWS  # the lower end is then 0 for want of smaller numbers
     return np.asarray(gap > width * np.where(known, ends.upper, 0.0)) & (ends.lower < ends.upper) & ~underflows
+
+
+def every(numbers: NDArray[Any]) -> bool:
+    """Whether all of them hold, or are not 0; one alone, as most readings are, is looked at without a loop.
+
+    >>> every(np.array([1.0])), every(np.array([1.0, 0.0])), every(np.array(0.0))
+    (True, False, False)
+    """
+    return bool(numbers.item() if numbers.size == 1 else numbers.all())
 
 
 def all_narrow(ends: Ends, width: float) -> bool:

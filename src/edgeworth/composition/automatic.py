@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from edgeworth import validation
 from edgeworth.composition import closed_form, contour, fourier, lattice, recursion, residues
+from edgeworth.composition.aim import Aim
 from edgeworth.composition.estimates import clt, cornish_fisher, edgeworth, saddlepoint
-from edgeworth.composition.narrowed import Aim, narrowed
+from edgeworth.composition.narrowed import narrowed
 from edgeworth.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from edgeworth.composition.rare_atoms.merged_tails import Levels, MergedTails
 from edgeworth.composition.samples import density, samples
 
 if TYPE_CHECKING:
+    from edgeworth.composition.aim import Aim
     from edgeworth.composition.answered import Answers
-    from edgeworth.composition.in_turn import Aim
     from edgeworth.losses import TotalLoss
 
 __all__ = ["applies", "runs_sorted"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from edgeworth.composition import (
     contour,
@@ -17,6 +17,7 @@ from edgeworth.composition import (
     residues,
     spread,
 )
+from edgeworth.composition.aim import USUALLY_WIDE, Aim
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
 from edgeworth.composition.few_first import (
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY_PARTS",
-    "Aim",
     "along_lines",
     "beside_a_rest",
     "by_fourier",
@@ -62,15 +62,12 @@ __all__ = [
 ]
 
 # Relative widths above which the next engine is asked.
-_WIDE = 1e-6  # where no tolerance says so
 _NEARLY_ALL_DIGITS = 1e-9  # of residues, behind which the line integral has more, and of that, where formulas have
 _NOTHING_OPEN = 1e-11  # of tilted moments before a lattice: what is wider is taken from it, and values stay in order
 _WIDE_FOR_A_LATTICE = 1e-4  # what a lattice can narrow of samples beside atoms
 _VERY_WIDE = 1e-3  # what the recursion can narrow, whose width grows with the steps
 
-# What a lattice aims at.
-_SHARE, _FINEST, _COARSEST = 0.3, 1e-12, 1e-2  # of a tolerance, and its limits
-_FINER = 0.1  # of that, what lines aim at: f is a difference of what they read
+_FINER = 0.1  # of what a lattice aims at, what lines do: f is a difference of what they read
 
 # Numbers of different steps.
 _FEW_PARTS = 20  # a lattice is finer than a line for Laplace noise
@@ -87,18 +84,6 @@ _FEWEST, _FEW_PER_CUBE = 3, 3.0  # n, and n/mu^3 besides, up to which lines of s
 _NO_SMALL_MU, _NOT_DENSE = 0.4, 2e-3  # … above this mu, and below this n p^2
 _LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
-
-
-class Aim(NamedTuple):
-    """What relative width is wide enough to ask another engine, and what width a lattice aims at."""
-
-    wide: float = _WIDE
-    fine: float = lattice.FINE
-
-    @classmethod
-    def of(cls, tolerance: float | None) -> Aim:
-        """A tolerance buys more digits, or less work."""
-        return cls() if tolerance is None else cls(tolerance, min(max(_SHARE * tolerance, _FINEST), _COARSEST))
 
 
 def along_lines(total: TotalLoss, aim: Aim) -> Answers:
@@ -210,7 +195,7 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     """
     if spread.has_noise_alone(total):
         return _beside_noise(total, aim)
-    fine = aim.wide < _WIDE or _has_dense_laplace_samples(total)
+    fine = aim.wide < USUALLY_WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
     first = FewFirst(_points_and_lines(total, aim), lattices, wide, POINTS)

@@ -16,11 +16,11 @@ from edgeworth.composition import (
     residues,
     spread,
 )
+from edgeworth.composition.aim import Aim
 from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_time import InTime
-from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.losses import TotalLoss
 
-__all__ = ["Aim", "narrowed"]
+__all__ = ["narrowed"]
 
 # n p^2 of few samples, from which on their line is tried before graded points, and before a lattice, by measurement
 _DENSE, _LESS_DENSE = 1e-5, 1e-6

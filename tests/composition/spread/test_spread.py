@@ -12,6 +12,7 @@ from tests.composition.spread.examples import DIRECTIONS, NEARLY, normal, total_
 
 import edgeworth as ew
 from edgeworth.composition import in_turn, lattice, moments, spread, work
+from edgeworth.composition.aim import Aim
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.spread import engine
@@ -299,7 +300,7 @@ def test_many_readings_are_left_to_the_lattice(monkeypatch):
 
     total = total_of(normal(0.5, 1e-4) ** 2 * ew.RandomizedResponse(0.3))
     monkeypatch.setattr(in_turn, "rounded", lambda *_: Other())
-    answers = in_turn.beside_a_rest(total, in_turn.Aim(1e-9, 1e-9))
+    answers = in_turn.beside_a_rest(total, Aim(1e-9, 1e-9))
     assert answers.epsilon("forward", np.full(257, 1e-3)).upper.tolist() == [9.5] * 257
     answers.epsilon("forward", np.array([1e-20]))
     assert answers.tradeoff("forward", np.full(17, 0.1)).upper.tolist() == [9.5] * 17

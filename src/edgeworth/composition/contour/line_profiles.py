@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends, all_narrow, narrow
+from edgeworth.composition.answered import Ends, all_narrow, every, narrow
 from edgeworth.composition.contour.backward_ceiling import BackwardCeiling
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.ladder import has_room
@@ -162,7 +162,7 @@ class LineProfiles:
         """
         known = np.isfinite(upper)
         settled = (self._backward_ceiling(upper) <= delta) & known
-        if settled.all():
+        if every(settled):
             return _NONE
         (asked,) = np.nonzero(known & ~settled)
         if asked.size:
@@ -175,7 +175,7 @@ class LineProfiles:
     def _epsilon_by_lines(self, direction: Direction, delta: Array) -> Ends:
         if (0 < delta.item() < 1) if delta.size == 1 else (delta.min() > 0 and delta.max() < 1):
             lower, upper = self._solve(direction, delta)
-            if lower.all():
+            if every(lower):
                 return Ends(lower, upper)
             inner = np.ones(delta.size, dtype=bool)
         else:
@@ -240,7 +240,7 @@ class LineProfiles:
             ends = rung.ends(kind, sign * tried)
             below = (ends.lower[:n] >= delta) | (tried[:n] == 0)
             above = ends.upper[n:] + dropped <= delta
-            if (below & above).all():
+            if every(below & above):
                 return Ends(tried[:n], tried[n:])
             less, more = np.where(below, less, 4 * less), np.where(above, more, 4 * more)
         return Ends(np.where(below, tried[:n], 0.0), np.where(above, tried[n:], math.inf))

@@ -63,11 +63,10 @@ class LogMoments:
         self._sets: dict[tuple[int, tuple[float, float]], _Nodes] = {}
         self._lowest = 0 if self._first_reach else _BETWEEN
         tilts = _CENTRE
-        if self._first_reach and self._count.size == 1:
-            left = np.maximum((-1 / _FIRST_REACH) * self._first_reach * _LEFT, self.steepest[0])
-            tilts = np.concatenate([_CENTRE, left])
+        if self._first_reach and self._count.size == 1:  # of one step, more tilts at once take little more time
+            tilts = np.concatenate([_CENTRE, self._tilts_left(self._first_reach / _FIRST_REACH)])
         centre = self._rows(tilts, self._set(self._lowest))
-        self._left = (tilts[3:], centre[3:, 0])
+        self._left = tilts[3:], centre[3:, 0]
         self.log_mass = {0.0: float(centre[0, 0]), 1.0: float(centre[2, 0])}
         self.mean_under_p, self.middle, self.mean_under_q = centre[:3, 1].tolist()
         self.variance_under_p, middle, self.variance_under_q = centre[:3, 2].tolist()
@@ -94,9 +93,12 @@ class LogMoments:
     def left_of_0(self) -> tuple[Array, Array]:
         """Some tilts left of 0, and K there."""
         if not self._left[0].size:
-            tilts = np.maximum(-self.width * _LEFT, self.steepest[0])
+            tilts = self._tilts_left(self.width)
             self._left = tilts, self.log(tilts)
         return self._left
+
+    def _tilts_left(self, width: float) -> Array:
+        return np.asarray(np.maximum(-width * _LEFT, self.steepest[0]))
 
     def normal_row(self, c: float) -> tuple[float, float, float]:
         """K'(c), sqrt(K''(c)), and how far the tilted distribution function can be from that of a normal law.
