@@ -269,7 +269,7 @@ class Account:
         lower, upper = lower * (1 - _ROOT_ULPS), upper * (1 + _ROOT_ULPS)
         if shift:
             lower, upper = np.maximum(lower - shift, 0.0), upper + np.where(upper > 0, shift, 0.0)
-        if not delta.all():
+        if not (delta.all() if delta.ndim else delta):
             least, most = self._epsilon_of_pure_privacy()
             lower, upper = np.where(delta == 0, least, lower), np.where(delta == 0, most, upper)
         return self._bracket(lower, upper, middle)

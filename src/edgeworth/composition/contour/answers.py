@@ -265,6 +265,8 @@ class Answers:
         def ask(answers: LineAnswers, mine: NDArray[np.intp] | slice) -> Ends:
             return answers.epsilon(direction, delta[mine])
 
+        if not self._is_sparse:
+            return self._ask(depth, ask, self._wide)
         found = self._narrow_by_whole_lines(direction, ask, self._wide)
         return self._with_whole_lines(self._ask(depth, ask, self._wide), ask, self._wide) if found is None else found
 

@@ -94,7 +94,8 @@ class Inverse:
         if not np.abs(slope).min() > 0 or not (z[1:] - z[:-1]).min() > _CLOSEST * (z[-1] - z[0]):
             return
         open_, apart = _open(rung, kind, x, value, np.concatenate([slope[:1], slope])), _apart(z)
-        self._x, self._z, self._open, self._weight = x, z, open_, _weights(apart)
+        self._x, self._z, self._weight = x, z, _weights(apart)
+        self._open = np.append(open_[0], np.maximum(open_[1:], open_[:-1]))  # from the point before to this one
         self._ulps = 2.0**-52 * max(abs(near), abs(far))
         rough, widest = self._rough_error(apart), float(open_.max())
         self.noise = max(_OF_OTHERS * widest, _OF_ROUGH * rough)
@@ -119,7 +120,7 @@ class Inverse:
         whole = np.add.reduce(share, axis=1)
         x = np.add.reduce(share * self._x, axis=1) / whole
         growth = np.add.reduce(np.abs(share), axis=1) / np.abs(whole)
-        return x, np.interp(z, self._z, self._open), self.noise + self._ulps * growth
+        return x, self._open[self._z.searchsorted(z)], self.noise + self._ulps * growth
 
 
 def _within(x: Array, least: float, most: float) -> bool:
