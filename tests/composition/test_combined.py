@@ -8,7 +8,7 @@ import pytest
 
 import edgeworth as ew
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.combined import Combined, CurveAnswers
+from edgeworth.composition.combined import Combined, CurveAnswers, Instead
 from edgeworth.composition.recursion import compose
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import TotalLoss
@@ -57,6 +57,15 @@ def test_narrow_answers_ask_no_one_else():
 
     ends = Combined(Fixed(0.5, 0.5 + 1e-9), never).delta("forward", ASKED)
     assert ends.lower.tolist() == [0.5, 0.5]
+
+
+def test_another_engine_answers_instead_what_it_is_asked_for_alone():
+    others, profile, tests = Fixed(0.1, 0.2), Fixed(0.3, 0.4), Fixed(0.5, 0.6)
+    made = Instead(others, profile=profile, tests=tests)
+    one = np.ones(1)
+    found = [getattr(made, what)("forward", one).lower[0] for what in ("delta", "epsilon", "tradeoff")]
+    assert (found, made.bridge()) == ([0.3, 0.1, 0.5], (0.1, 0.2))
+    assert Instead(others, tests=tests).delta("forward", one).lower[0] == 0.1
 
 
 def test_an_engine_that_gives_up_gives_way_on_either_side():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Answers, Array], Ends]
 
-__all__ = ["Combined", "CurveAnswers", "ProfileOf", "TestsOf"]
+__all__ = ["Combined", "CurveAnswers", "Instead"]
 
 _WIDE = 1e-6  # a relative width above which the second engine is asked
 _MOST_WIDE = 64  # readings at a time for which a slow engine is worth its time behind a quick one
@@ -79,28 +79,21 @@ class Combined:
         return kept
 
 
-class TestsOf(Forwarding):
-    """The tests of one engine, and all other answers of another."""
+class Instead(Forwarding):
+    """The answers of one engine, but the profile or the tests of another instead."""
 
-    def __init__(self, tests: Answers, others: Answers) -> None:
+    def __init__(self, others: Answers, *, profile: Answers | None = None, tests: Answers | None = None) -> None:
         super().__init__(others)
-        self._tests = tests
-
-    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
-        """Ends of f(alpha)."""
-        return self._tests.tradeoff(direction, alpha)
-
-
-class ProfileOf(Forwarding):
-    """The profile of one engine, and all other answers of another."""
-
-    def __init__(self, profile: Answers, others: Answers) -> None:
-        super().__init__(others)
-        self._profile = profile
+        self._profile = others if profile is None else profile
+        self._tests = others if tests is None else tests
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
         return self._profile.delta(direction, epsilon)
+
+    def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
+        """Ends of f(alpha)."""
+        return self._tests.tradeoff(direction, alpha)
 
 
 class CurveAnswers:

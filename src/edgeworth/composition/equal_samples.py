@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from edgeworth.composition import in_turn, noisy_lines
 from edgeworth.composition.by_profile import ByProfile
-from edgeworth.composition.combined import Combined, ProfileOf
+from edgeworth.composition.combined import Combined, Instead
 from edgeworth.composition.deferred import Deferred
 from edgeworth.composition.few_first import Brief
 from edgeworth.composition.rare_atoms import few_samples, listed_runs
@@ -77,7 +77,7 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
     def answers(finite: TotalLoss, nats: float) -> Answers:
         sorted_by_jumps = bulk(finite, nats, close)
         in_order = Combined(bulk(finite, nats, rough), lambda: sorted_by_jumps, aim.wide)
-        others = Combined(ProfileOf(sorted_by_jumps, in_order), lambda: lists(finite, nats, 2), aim.wide)
+        others = Combined(Instead(in_order, profile=sorted_by_jumps), lambda: lists(finite, nats, 2), aim.wide)
         return Combined(listed(finite, nats), lambda: others, aim.wide)
 
     return MergedTails(total, answers, _LEVELS, MergedTails(total, roughly, _LEVELS))

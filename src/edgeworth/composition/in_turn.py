@@ -19,7 +19,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.aim import USUALLY_WIDE, Aim
 from edgeworth.composition.by_profile import ByProfile
-from edgeworth.composition.combined import Combined, CurveAnswers, TestsOf
+from edgeworth.composition.combined import Combined, CurveAnswers, Instead
 from edgeworth.composition.few_first import (
     MIXTURES,
     MOMENTS,
@@ -164,7 +164,7 @@ def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
     mixed = mixture.applies(total) and (mixture.has_formulas(total) or max(_rates(total)) <= _LARGEST_MIXED)
     made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
-    return _by_remainder(total, TestsOf(first, made), aim) if mixture.has_remainder(total) else made
+    return _by_remainder(total, Instead(made, tests=first), aim) if mixture.has_remainder(total) else made
 
 
 def _points_and_lines(total: TotalLoss, aim: Aim) -> Answers:
@@ -248,7 +248,7 @@ def by_residues(total: TotalLoss, aim: Aim) -> Answers:
     if residues.answers_well(total):
         return made
     lines = _lines(total, aim)
-    return TestsOf(Combined(lines, lambda: made, aim.wide), made)
+    return Instead(made, tests=Combined(lines, lambda: made, aim.wide))
 
 
 def _residues_without_lines(total: TotalLoss, alone: Answers, aim: Aim) -> Answers:
