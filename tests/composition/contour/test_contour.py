@@ -338,6 +338,6 @@ def test_the_line_of_the_lower_branch_supports_the_symmetrised_curve(sigma, rate
     answers, alpha = LineAnswers(TotalLoss.of(sgd(sigma, rate, n)), 0), np.linspace(0.01, 0.99, 45)
     found = answers.tradeoff("both", alpha)
     slopes = [np.zeros(1), *(answers._threshold(way, alpha)[0] for way in ("forward", "backward"))]
-    best = np.maximum.reduce(answers._supported(alpha, slopes))
+    best = np.maximum.reduce([answers._supported(alpha, t) for t in slopes])
     assert np.all(found.lower >= best * (1 - 1e-9))
     assert np.all(found.upper - found.lower <= 1e-9 * found.upper)

@@ -161,6 +161,27 @@ def test_the_symmetrised_curve_is_its_own_inverse():
         assert account.tradeoff(image.lower).upper >= alpha * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        sgd(0.9, 0.05, 300),
+        sgd(0.6261344422179698, 0.0017032731381053674, 6),  # few steps: the variance grows fast from the pole on
+        sgd(2.0, 0.3, 60) * ew.Gaussian(1.5),
+        ew.Gaussian(2.0) * ew.Laplace(3.0) ** 4 * ew.RandomizedResponse(0.4),
+        ew.PoissonSampled(ew.Gaussian(1.1), 0.02, adjacency="replace", clipped=True) ** 200,
+    ],
+)
+def test_the_symmetrised_curve_is_no_higher_than_that_of_any_direction(run):
+    """It is asked of one direction only, at most alphas: of the lower one."""
+    alpha = np.array([1e-9, 1e-4, 0.05, 0.2, 0.4, 0.5, 0.6, 0.75, 0.9, 0.999])
+    forward, backward = (contour(run, way).tradeoff(alpha) for way in ("forward", "backward"))
+    both = contour(run).tradeoff(alpha)
+    assert np.all(both.lower <= np.minimum(forward.upper, backward.upper))
+    assert np.all(both.upper <= np.minimum(forward.upper, backward.upper) * (1 + 1e-7))
+    either = (forward.upper - forward.lower) + (backward.upper - backward.lower)
+    assert np.all(both.upper - both.lower <= np.maximum(1e-7 * both.upper, either))
+
+
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
 def test_f_is_decreasing_and_convex(direction):
     alpha = np.linspace(0.0, 1.0, 201)

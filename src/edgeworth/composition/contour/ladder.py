@@ -51,17 +51,14 @@ class Ladder:
         self._between = side in ("middle", "inner")
         closest = _CLOSEST * moments.width
         mean = moments.mean_under_q if self.pole else moments.mean_under_p
-        variance = moments.variance_under_q if self.pole else moments.variance_under_p
-        self._start: _Row = (self.pole, moments.log_mass[self.pole], mean, variance)
+        self._start: _Row = (self.pole, moments.log_mass[self.pole], mean, moments.spread**2)
         self._rows: list[_Row] = []
         self._table: Array = np.empty((0, 4))
         self._by_depth: tuple[Array, Array, Array] = (np.zeros(1), np.zeros(1), np.zeros(1))
         self.ended = self._between and not has_room(moments)
         if not self.ended:
-            first, growth = self._start[0] + self.outward * closest, 0.0
-            if not self._between and variance > moments.spread**2:
-                growth = 2 * math.log(variance / moments.spread**2)  # from 1/2 to the pole, and as much from there on
-            self._extend([first, *self._ahead(first, variance, growth, _AT_FIRST)], variance, growth)
+            first, (variance, growth, count) = self.pole + self.outward * closest, self._beginning()
+            self._extend([first, *self._ahead(first, variance, growth, count)], variance, growth)
 
     @property
     def table(self) -> Array:
@@ -69,6 +66,17 @@ class Ladder:
         if len(self._table) != len(self._rows):
             self._table = np.array(self._rows)
         return self._table
+
+    def _beginning(self) -> tuple[float, float, int]:
+        """The variance at the pole, how its logarithm grows, and how many rungs this is good for.
+
+        It is known at 1/2 and at the pole. Where it hardly grows from there on, the law is nearly normal.
+        """
+        moments = self._moments
+        there, middle = moments.variance_under_q if self.pole else moments.variance_under_p, moments.spread**2
+        if self._between or moments.steps < _FEW or not middle / _STEADY < there < middle * _STEADY:
+            return middle, 0.0, _AT_A_TIME
+        return there, 2 * max(math.log(there / middle), 0.0), _AT_FIRST
 
     def climb(self) -> bool:
         """Some rungs more; False when there is none."""

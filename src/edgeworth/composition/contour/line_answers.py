@@ -57,9 +57,11 @@ class LineAnswers(LineProfiles):
 
     def bridge(self) -> tuple[float, float]:
         """Upper ends of the two errors of the test at threshold 0, in order: where the slope of f is -1."""
-        errors = (float(self._read(kind, np.zeros(1)).upper[0]) for kind in _AT_ZERO)
-        least, greatest = sorted(errors)
+        least, greatest = sorted(self._errors_at_zero())
         return least, greatest
+
+    def _errors_at_zero(self) -> list[float]:
+        return [float(self._read(kind, np.zeros(1)).upper[0]) for kind in _AT_ZERO]
 
     def _by_tests(self, direction: Direction, alpha: Array, side: float) -> Array:
         """The lower end of f(alpha) (side < 0), or the upper one: the type II error of a test.
@@ -160,42 +162,50 @@ class LineAnswers(LineProfiles):
         return by_cubics(-np.log(target), depth, threshold, slope)
 
     def _symmetrised(self, alpha: Array) -> Ends:
-        """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them."""
-        corner = self.bridge()
-        bridge = np.where((alpha >= corner[0]) & (alpha <= corner[1]), math.fsum(corner) * (1 + ROUNDING) - alpha, 1.0)
-        curves = [self._by_tests(direction, alpha, 1.0) for direction in _DIRECTIONS]
-        upper = np.minimum.reduce([bridge, *curves])
-        forward, backward = (self._threshold(direction, alpha)[0] for direction in _DIRECTIONS)
-        first = curves[0] <= curves[1]
-        lower = np.maximum.reduce(self._supported(alpha, [np.zeros(1), np.where(first, forward, backward)]))
-        (open_,) = np.nonzero(lower < (1 - _TOUCHES) * upper)
-        if open_.size:  # the lower curve's own line is mostly the best, but not where the hull bridges another gap
-            (other,) = self._supported(alpha[open_], [np.where(first, backward, forward)[open_]])
-            lower[open_] = np.maximum(lower[open_], other)
+        """min{f, f^-1}**: below by supporting lines, above by both curves and the chord of slope -1 between them.
+
+        That curve is asked which should be the lower one: where f has the slope -1 left of the diagonal, it meets its
+        mirror image with a slope less steep than that, and is below it on the left. The other one is asked as well
+        where the two ends are left apart, as where they cross once more, or where the hull bridges another gap.
+        """
+        corner = self._errors_at_zero()
+        left, right = alpha < min(corner), alpha > max(corner)
+        upper = np.where(left | right, 1.0, math.fsum(corner) * (1 + ROUNDING) - alpha)
+        lower = self._supported(alpha, np.zeros(1))
+        sides = (left, right) if corner[0] <= corner[1] else (right, left)
+        for direction, mine in zip(_DIRECTIONS, sides, strict=True):
+            self._narrow_by_curve(direction, alpha, np.flatnonzero(mine), lower, upper)
+        for direction, mine in zip(_DIRECTIONS, sides, strict=True):
+            open_ = np.flatnonzero(~mine & (lower < (1 - _TOUCHES) * upper))
+            self._narrow_by_curve(direction, alpha, open_, lower, upper)
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
 
-    def _supported(self, alpha: Array, slopes: list[Array]) -> list[Array]:
-        """For each t, the line of slope -e^t that supports the symmetrised curve from below, at alpha: all are valid.
+    def _narrow_by_curve(
+        self, direction: Direction, alpha: Array, some: NDArray[np.intp], lower: Array, upper: Array
+    ) -> None:
+        """Narrow some of the ends of the symmetrised curve by that of a direction, and by the line that supports it."""
+        if some.size:
+            upper[some] = np.minimum(upper[some], self._by_tests(direction, alpha[some], 1.0))
+            t = self._threshold(direction, alpha[some])[0]
+            lower[some] = np.maximum(lower[some], self._supported(alpha[some], t))
+
+    def _supported(self, alpha: Array, t: Array) -> Array:
+        """The lines of slope -e^t that support the symmetrised curve from below, at alpha: all are valid.
 
         1 - delta(t) - e^t alpha, which for t < 0 is e^t (1 - alpha - delta(-t)), with no cancellation as alpha -> 1.
         Where 1 - delta is small it is taken as the sum of the two errors that it is.
         """
-        known = [np.isfinite(t) & (t < 700) for t in slopes]
-        slopes = [np.where(sure, t, 0.0) for sure, t in zip(known, slopes, strict=True)]
-        deltas = self.delta("both", np.abs(np.concatenate(slopes))).upper * (1 + ROUNDING)
-        lines = []
-        for sure, t, delta in zip(
-            known, slopes, np.split(deltas, np.cumsum([t.size for t in slopes])[:-1]), strict=True
-        ):
-            growth = np.exp(t)
-            steep = 1 - delta - growth * alpha * (1 + ROUNDING) - ROUNDING
-            flat = growth * (1 - ROUNDING) * ((1 - alpha) * (1 - ROUNDING) - delta)
-            line = np.where(t >= 0, steep, flat)
-            small, t_there = np.broadcast_to(sure & (delta > 0.9), alpha.shape), np.broadcast_to(t, alpha.shape)
-            if small.any():
-                line[small] = np.maximum(line[small], self._supported_by_errors(alpha[small], t_there[small]))
-            lines.append(np.where(sure, line, 0.0))
-        return lines
+        known = np.isfinite(t) & (t < 700)
+        t = np.where(known, t, 0.0)
+        delta = self.delta("both", np.abs(t)).upper * (1 + ROUNDING)
+        growth = np.exp(t)
+        steep = 1 - delta - growth * alpha * (1 + ROUNDING) - ROUNDING
+        flat = growth * (1 - ROUNDING) * ((1 - alpha) * (1 - ROUNDING) - delta)
+        line = np.where(t >= 0, steep, flat)
+        small, t_there = np.broadcast_to(known & (delta > 0.9), alpha.shape), np.broadcast_to(t, alpha.shape)
+        if small.any():
+            line[small] = np.maximum(line[small], self._supported_by_errors(alpha[small], t_there[small]))
+        return np.where(known, line, 0.0)
 
     def _supported_by_errors(self, alpha: Array, t: Array) -> Array:
         """The same line as the smaller of Q[T <= t] + e^t (P[T > t] - alpha) and its mirror image, from their ends."""
