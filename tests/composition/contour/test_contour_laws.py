@@ -173,7 +173,7 @@ def test_the_symmetrised_curve_is_its_own_inverse():
 )
 def test_the_symmetrised_curve_is_no_higher_than_that_of_any_direction(run):
     """It is asked of one direction only, at most alphas: of the lower one."""
-    alpha = np.array([1e-9, 1e-4, 0.05, 0.2, 0.4, 0.5, 0.6, 0.75, 0.9, 0.999])
+    alpha = np.array([0.05, 0.2, 0.4, 0.5, 0.6, 0.75, 0.9])
     forward, backward = (contour(run, way).tradeoff(alpha) for way in ("forward", "backward"))
     both = contour(run).tradeoff(alpha)
     assert np.all(both.lower <= np.minimum(forward.upper, backward.upper))
