@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from benchmarks.packages import Package
 
-FEW, MANY = 2, 7  # processes for a time, and for a short one whose ratio is promised
+FEW, MANY = 2, 12  # processes for a time, and for a short one whose ratio is promised
 LONG_ENOUGH = 5.0  # seconds; what takes longer is not repeated, since noise is small beside it
 CAREFUL = frozenset(case.title for case in (HEADLINE, LONG, LONG_AS_SHORT))  # short ones
 PROMISED = CAREFUL | {MANY_PHASES.title}  # ratios of these are promised: their processes are fresh
