@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgeworth.composition import (
+    around_values,
     contour,
     equal_samples,
     in_turn,
@@ -18,6 +19,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
+from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.in_turn import Aim
@@ -51,6 +53,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
+    | lattice   | few values, far apart beside narrow steps | mixtures of what answers these, the others            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
     | lattice   | few equal samples with atoms              | lines with noise, runs listed or sorted, the others   |
@@ -106,6 +109,25 @@ def _has_moments(total: TotalLoss) -> bool:
 def _has_laplace_lines(total: TotalLoss) -> bool:
     """Whether lines for Laplace noise come first: where lines with a little noise have no more digits."""
     return residues.lines_answer_well(total) or (residues.lines_apply(total) and not noisy_lines.applies(total))
+
+
+def _has_heaps(total: TotalLoss) -> bool:
+    """Whether values far apart have narrow heaps around them: where there is no list of all atoms."""
+    return total.is_exact and mixture.heaps(total) is not None and not lattice.prepared(total).exact
+
+
+def _around_values(total: TotalLoss, aim: Aim) -> Answers:
+    """A heap is answered as it would be alone, and what that leaves wide by the next row of the table."""
+
+    def of_heap(heap: TotalLoss, wide: Aim) -> Answers:
+        name = choose(heap)[0]
+        return next(row for row in _TABLE if row.method == name and row.holds(heap)).answers(heap, wide)
+
+    def after() -> Answers:
+        rows = [row for row in _TABLE if row.method == "lattice" and row.holds is not _has_heaps]
+        return next(row for row in rows if row.holds(total)).answers(total, aim)
+
+    return around_values.heaps_first(total, aim, of_heap, after)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -176,6 +198,12 @@ _TABLE = [
         _has_two_lattices,
         in_turn.mixture_first,
         "two lattices: a mixture of Fourier sums comes first, and {wide} are narrowed by the lattice",
+    ),
+    _Row(
+        "lattice",
+        _has_heaps,
+        _around_values,
+        "values far apart: a mixture over them comes first, and {wide} are narrowed by the others",
     ),
     _Row(
         "lattice",
