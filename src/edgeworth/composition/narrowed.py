@@ -26,6 +26,7 @@ from edgeworth.composition.in_turn import Aim
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
+from edgeworth.errors import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     More digits than a lattice has room for may cost it some: what misses a fine aim is narrowed by the usual one, too.
     What takes longer than a reading may is broken off, and the moments say what they can.
     """
-    row = next((row for row in _TABLE if row.method == name and row.holds(total)), None)
+    row = _first_row(total, name)
     if row is None:
         return composed
     answers = row.answers(total, aim)
@@ -89,6 +90,10 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
+
+
+def _first_row(total: TotalLoss, name: str) -> _Row | None:
+    return next((row for row in _TABLE if row.method == name and row.holds(total)), None)
 
 
 def _has_rare_jumps(total: TotalLoss) -> bool:
@@ -112,22 +117,32 @@ def _has_laplace_lines(total: TotalLoss) -> bool:
 
 
 def _has_heaps(total: TotalLoss) -> bool:
-    """Whether values far apart have narrow heaps around them: where there is no list of all atoms."""
-    return total.is_exact and mixture.heaps(total) is not None and not lattice.prepared(total).exact
+    """Whether values far apart have narrow heaps around them: where there is neither a list of all atoms nor a formula.
+
+    Beside formulas, and lines of Gaussian samples, there are mixtures with more digits.
+    """
+    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact:
+        return False
+    return noisy_lines.applies(total) or not mixture.applies(total)
 
 
 def _around_values(total: TotalLoss, aim: Aim) -> Answers:
     """A heap is answered as it would be alone, and what that leaves wide by the next row of the table."""
+    found = mixture.heaps(total)
+    assert found is not None
+    row = _first_row(found.heap, choose(found.heap)[0])
+    is_slow = row is not None and row.answers is in_turn.rounded
 
     def of_heap(heap: TotalLoss, wide: Aim) -> Answers:
-        name = choose(heap)[0]
-        return next(row for row in _TABLE if row.method == name and row.holds(heap)).answers(heap, wide)
+        if row is None:
+            raise Unsupported("nobody answers for such a heap")
+        return row.answers(heap, wide)
 
     def after() -> Answers:
         rows = [row for row in _TABLE if row.method == "lattice" and row.holds is not _has_heaps]
         return next(row for row in rows if row.holds(total)).answers(total, aim)
 
-    return around_values.heaps_first(total, aim, of_heap, after)
+    return around_values.heaps_first(total, aim, around_values.Others(of_heap, is_slow, after))
 
 
 def _has_little_noise(total: TotalLoss) -> bool:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mpmath import exp, log, mp, mpf
+from mpmath import exp, expm1, log, mp, mpf, ncdf
 
 import edgeworth as ew
 from edgeworth.composition import mixture, moments
 from edgeworth.composition.by_profile import ByProfile
-from edgeworth.composition.mixture.apart import _by_chernoff
+from edgeworth.composition.mixture.apart import _by_chernoff, _by_steps
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
@@ -82,8 +82,34 @@ def test_auto_has_the_digits_that_it_promises(
             2.08e-6,
         ),
         (ew.DiscreteGaussian(0.5) ** 844 * sampled(ew.Laplace(3.203), 1.2e-4), "forward", "delta", 2104.0),
+        (
+            sampled(ew.Laplace(16.9), 0.147) ** 4
+            * sampled(ew.Gaussian(1.27), 0.00283) ** 2
+            * ew.RandomizedResponse(0.834) ** 2,
+            "both",
+            "epsilon",
+            1.11e-4,
+        ),
+        (
+            sampled(ew.Laplace(3.35), 0.149) ** 3
+            * sampled(ew.DiscreteGaussian(6.41), 0.00952) ** 4
+            * ew.DiscreteLaplace(0.554) ** 36
+            * sampled(ew.Gaussian(7.08), 0.0016) ** 23,
+            "backward",
+            "tradeoff",
+            2.34e-4,
+        ),
     ],
-    ids=["disclosed", "many samples", "two lattices", "sampled responses", "one step of noise", "many values"],
+    ids=[
+        "disclosed",
+        "many samples",
+        "two lattices",
+        "sampled responses",
+        "one step of noise",
+        "many values",
+        "two kinds of samples",
+        "three kinds of samples",
+    ],
 )
 def test_heaps_are_read_to_six_digits(mechanism, direction, reading, argument):
     found = getattr(ew.account(mechanism, direction=direction), reading)(argument)
@@ -210,6 +236,34 @@ def test_beyond_the_largest_loss_a_glance_is_enough():
     assert high[0] - low[0] <= 1e-15
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_steps_enclose_a_heap(direction):
+    """A sample of Gaussian noise has a formula, here to fifty digits."""
+    sigma, rate = 1.5, 0.02
+    total = TotalLoss.of(sampled(ew.Gaussian(sigma), rate))
+    glance = _by_steps(moments.prepared(total), 0.02)
+    t = np.array([-1.0, -0.021, -0.0199, -0.01, -1e-4, 0.0, 1e-4, 0.01, 0.2, 0.7, 2.0])
+    low, high = glance(direction, t, np.full(t.size, 1e-9))
+    with mp.workdps(50):
+        for place, least, most in zip(t.tolist(), low, high, strict=True):
+            assert least <= true_sample(sigma, rate, direction, place) <= most
+    assert high[-1] < 1e-3
+
+
+def true_sample(sigma, rate, direction, t):
+    """delta of one sample: backward delta'(t) = 1 - e^t (1 - delta(-t)), and 0 beyond -log(1 - p)."""
+    if direction == "backward" and exp(-mpf(t)) <= 1 - mpf(rate):
+        return mpf(0)
+    if direction == "backward":
+        return 1 - exp(mpf(t)) * (1 - true_sample(sigma, rate, "forward", -t))
+    p, mu = mpf(rate), 1 / mpf(sigma)
+    above = (exp(mpf(t)) - (1 - p)) / p
+    if above <= 0:
+        return -expm1(mpf(t))
+    e = log(above)
+    return p * (ncdf(-e / mu + mu / 2) - above * ncdf(-e / mu - mu / 2))
+
+
 # --- where it applies
 
 
@@ -219,7 +273,7 @@ def test_what_is_no_heap():
     apart = [
         narrow**50 * far,
         narrow**50 * ew.Laplace(2.0) * far,  # as wide as the values are apart
-        sampled(ew.Gaussian(2.0), 0.001) ** 50 * far,  # no transforms
+        ew.Gaussian(20.0) * far,  # noise, not samples of it
         narrow * far,  # a list
         narrow**50,
     ]

@@ -7,11 +7,12 @@ value there is the same narrow law, which other engines know by itself.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends, narrow
 from edgeworth.composition.mixture.answers import by_answers, by_formula, summed
 from edgeworth.composition.mixture.atoms import atoms_of
@@ -22,7 +23,7 @@ from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.rare_atoms.merged_tails import merged
 from edgeworth.errors import Unsupported
-from edgeworth.losses import TotalLoss
+from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,7 @@ _UNIT = 2.0**-53
 _ULPS = 64 * _UNIT  # of the largest loss, which is a sum of some
 _OPEN = 2e-8  # of a reading: what terms that are not read may leave open
 _TOGETHER = 1e-4  # of the term that leaves most open, what the others leave that are read with it
+_STEPS = np.append(0.0, np.geomspace(0.1, 2e3, 80))  # standard deviations of a heap, for a glance
 _NATS = 30.0, 60.0, 120.0, 300.0  # rarer than e^-these are the outcomes that are merged for a glance
 _SLIGHT = np.geomspace(0.1, 100.0, 30)  # tilts for a glance at large losses
 _OTHER: dict[Way, Way] = {"forward": "backward", "backward": "forward"}
@@ -76,9 +78,13 @@ def heaps(total: TotalLoss) -> Heaps | None:
 
 
 def _can_be_read(heap: TotalLoss) -> bool:
-    """Whether the transforms of all steps are known; one step with atoms is a list of values itself."""
+    """Whether all steps are of kinds that others answer for; one step with atoms is a list of values itself."""
     alone = sum(n for _, n in heap.parts) == 1 and heap.parts[0][0].is_atomic
-    return not alone and all(is_known(loss) for loss, _ in heap.parts)
+    return not alone and all(is_known(loss) or _is_gaussian(loss) for loss, _ in heap.parts)
+
+
+def _is_gaussian(loss: PrivacyLoss) -> bool:
+    return isinstance(loss, SampledLoss) and isinstance(loss.base, GaussianLoss)
 
 
 def _apart(loss: PrivacyLoss) -> float:
@@ -119,7 +125,7 @@ class AroundValues(ProfileAlone):
     def __init__(self, total: TotalLoss, found: Heaps, read: Read) -> None:
         """`read`: the profile of the heap."""
         super().__init__(total)
-        self._values, self._read, self._glance = found.values, read, _by_chernoff(found.heap)
+        self._values, self._read, self._glance = found.values, read, _at_a_glance(found.heap)
         self.remainder = Remainder(self._values, self._glance, self._read)
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
@@ -135,6 +141,35 @@ class AroundValues(ProfileAlone):
             narrow(ends, np.flatnonzero(asked), self._read(side, place[asked], room[asked]))
             unread &= ~asked
         return summed(self._values, mass, ends, epsilon)
+
+
+def _at_a_glance(heap: TotalLoss) -> Read:
+    if all(is_known(loss) for loss, _ in heap.parts):
+        return _by_chernoff(heap)
+    return _by_steps(moments.prepared(heap), _spread(heap))
+
+
+def _by_steps(quick: Answers, spread: float) -> Read:
+    """The profile of quick answers at some places, each of which says at most what it is to the right of it.
+
+    Left of 0 it is 1 - e^t, and e^t times that of the other direction at -t.
+    """
+    places = spread * _STEPS
+    known = cache(lambda side: np.minimum.accumulate(quick.delta(side, places).upper))
+
+    def most(side: Way, t: Array) -> Array:
+        return np.asarray(known(side)[np.searchsorted(places, t, side="right") - 1])
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
+        right, left = t + room, t - room
+        least = -np.expm1(np.minimum(right, 0.0)) * (1 - 4 * _UNIT)
+        excess = np.empty(t.size)
+        ahead = left >= 0
+        excess[ahead] = most(side, left[ahead])
+        excess[~ahead] = np.exp(left[~ahead]) * most(_OTHER[side], -left[~ahead]) * (1 + 4 * _UNIT)
+        return Ends(least, np.minimum(-np.expm1(np.minimum(left, 0.0)) * (1 + 4 * _UNIT) + excess, 1.0))
+
+    return read
 
 
 def _by_chernoff(total: TotalLoss) -> Read:
