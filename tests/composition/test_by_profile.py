@@ -207,6 +207,17 @@ def test_values_that_do_not_enclose_a_maximum_prove_nothing():
     assert greatest(t, rising)[0] == math.inf
 
 
+def test_a_place_of_which_nothing_is_known_is_no_warning():
+    t = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    value = 1 - np.abs(t)
+    unknown = Ends(np.where(t == 0, -math.inf, value), np.where(t == 0, math.inf, value))
+    with np.errstate(all="raise"):
+        assert greatest(t, unknown)[0] == math.inf
+    low = Ends(np.where(t == 0, -math.inf, value), np.where(t == 0, 1.0, value))
+    with np.errstate(all="raise"):
+        assert greatest(t, low)[0] >= 1
+
+
 def exact_tests(scale, sensitivity, times, mu, t):
     """P[T > t] and Q[T <= t] of discrete Gaussian steps and one G_mu, in balls: a sum of normal tails."""
     reach = int(45 * scale) + sensitivity

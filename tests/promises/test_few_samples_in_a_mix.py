@@ -55,6 +55,16 @@ def test_few_samples_are_enough_for_a_line(mechanism, reading, argument):
     assert by_lattice.upper >= found.lower
 
 
+def test_lines_that_take_long_leave_time_for_others():
+    mechanism = sampled(0.784, 0.01) ** 10 * ew.PoissonSampled(ew.Laplace(1.66), 0.000531) ** 2
+    for alpha in (0.01, 0.12):
+        found = ew.account(mechanism, direction="forward").tradeoff(alpha)
+        assert found.upper - found.lower <= 1e-6 * found.upper
+        by_lattice = ew.account(mechanism, direction="forward", method="lattice").tradeoff(alpha)
+        assert by_lattice.lower <= found.upper
+        assert by_lattice.upper >= found.lower
+
+
 def test_what_graded_points_leave_wide_is_narrowed_by_lines():
     mechanism = sampled(0.45, 3e-4) ** 4 * ew.RandomizedResponse(0.3) ** 2 * ew.Laplace(1.3) ** 3
     total = TotalLoss.of(mechanism)

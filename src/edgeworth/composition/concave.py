@@ -35,9 +35,11 @@ def greatest(t: Array, gains: Ends) -> tuple[float, float]:
     climb = np.append(0.0, np.maximum(most[1:-1] - least[:-2], 0.0) * ratio * more)  # of the line from the left
     fall = np.append(np.maximum(most[1:-1] - least[2:], 0.0) / ratio * more, 0.0)  # and of that from the right
     both = climb + fall
-    share = np.clip((most[1:] - most[:-1] + fall) / np.where(both > 0, both, 1.0), 0.0, 1.0)
-    share[0], share[-1] = 0.0, 1.0  # there is one line only
-    slack = 8 * _UNIT * (np.abs(most[1:]) + np.abs(most[:-1]) + both)
-    top = np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack
+    with np.errstate(invalid="ignore"):  # of lines through a place of which nothing is known
+        share = np.clip((most[1:] - most[:-1] + fall) / np.where(both > 0, both, 1.0), 0.0, 1.0)
+        share[0], share[-1] = 0.0, 1.0  # there is one line only
+        slack = 8 * _UNIT * (np.abs(most[1:]) + np.abs(most[:-1]) + both)
+        top = np.maximum(most[:-1] + climb * share, most[1:] + fall * (1 - share)) + slack
+    top[np.isnan(top)] = math.inf
     cell = int(np.argmax(top))
     return float(top[cell]), float(t[cell] + np.log1p(share[cell] * np.expm1(step[cell])))

@@ -25,6 +25,7 @@ from edgeworth.composition.few_first import (
     MOMENTS,
     MOMENTS_FOR_TESTS,
     POINTS,
+    Brief,
     FarOut,
     FewFirst,
     FirstForTests,
@@ -76,6 +77,7 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
 _VERY_FEW, _QUICK = 20, 3.5e7  # samples alone, whose lines may take so much work: some three seconds
+_BRIEF = 3e7  # the same for lines of few samples beside others, after which these are asked
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
@@ -111,7 +113,7 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
     if has_rare_jumps(total):
         return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
-    return Combined(lines, others, aim.wide)
+    return Combined(lines if contour.answers_well(total) else Brief(lines, _BRIEF), others, aim.wide)
 
 
 def _samples_on_lines(total: TotalLoss, lines: Answers, lattices: Callable[[], Answers], aim: Aim) -> Answers:
@@ -162,7 +164,8 @@ def _has_little_noise(total: TotalLoss) -> bool:
 def _on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
-    mixed = mixture.applies(total) and (mixture.has_formulas(total) or max(_rates(total)) <= _LARGEST_MIXED)
+    rare = max(loss.rate for loss, _ in samples(total)) <= _LARGEST_MIXED
+    mixed = mixture.applies(total) and (mixture.has_formulas(total) or rare)
     made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
     return _by_remainder(total, Instead(made, tests=first), aim) if mixture.has_remainder(total) else made
 
@@ -181,10 +184,6 @@ def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
     bases = [loss.base for loss, _ in samples(total)]
     short = all(isinstance(base, GaussianLoss) and base.mu <= _SHORT_JUMPS for base in bases)
     return ByProfile(answers, aim.wide, slow=True, tests_last=short, remainder=remainder)
-
-
-def _rates(total: TotalLoss) -> list[float]:
-    return [loss.rate for loss, _ in samples(total)]
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:

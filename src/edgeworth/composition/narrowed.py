@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgeworth.composition import (
+    around_values,
     contour,
     equal_samples,
     in_turn,
@@ -19,11 +20,13 @@ from edgeworth.composition import (
 from edgeworth.composition.aim import Aim
 from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
+from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
+from edgeworth.errors import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
+    | lattice   | few values, far apart beside narrow steps | mixtures of what answers these, the others            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
     | lattice   | few equal samples with atoms              | lines with noise, runs listed or sorted, the others   |
@@ -71,7 +75,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     More digits than a lattice has room for may cost it some: what misses a fine aim is narrowed by the usual one, too.
     What takes longer than a reading may is broken off, and the moments say what they can.
     """
-    row = next((row for row in _TABLE if row.method == name and row.holds(total)), None)
+    row = _first_row(total, name)
     if row is None:
         return composed
     answers = row.answers(total, aim)
@@ -87,6 +91,10 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
+
+
+def _first_row(total: TotalLoss, name: str) -> _Row | None:
+    return next((row for row in _TABLE if row.method == name and row.holds(total)), None)
 
 
 def _has_rare_jumps(total: TotalLoss) -> bool:
@@ -107,6 +115,35 @@ def _has_moments(total: TotalLoss) -> bool:
 def _has_laplace_lines(total: TotalLoss) -> bool:
     """Whether lines for Laplace noise come first: where lines with a little noise have no more digits."""
     return residues.lines_answer_well(total) or (residues.lines_apply(total) and not noisy_lines.applies(total))
+
+
+def _has_heaps(total: TotalLoss) -> bool:
+    """Whether values far apart have narrow heaps around them: where there is neither a list of all atoms nor a formula.
+
+    Beside formulas, and lines of Gaussian samples, there are mixtures with more digits.
+    """
+    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact:
+        return False
+    return noisy_lines.applies(total) or not mixture.applies(total)
+
+
+def _around_values(total: TotalLoss, aim: Aim) -> Answers:
+    """A heap is answered as it would be alone, and what that leaves wide by the next row of the table."""
+    found = mixture.heaps(total)
+    assert found is not None
+    row = _first_row(found.heap, choose(found.heap)[0])
+    is_slow = row is not None and row.answers is in_turn.rounded
+
+    def of_heap(heap: TotalLoss, wide: Aim) -> Answers:
+        if row is None:
+            raise Unsupported("nobody answers for such a heap")
+        return row.answers(heap, wide)
+
+    def after() -> Answers:
+        rows = [row for row in _TABLE if row.method == "lattice" and row.holds is not _has_heaps]
+        return next(row for row in rows if row.holds(total)).answers(total, aim)
+
+    return around_values.heaps_first(total, aim, around_values.Others(of_heap, is_slow, after))
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -178,6 +215,12 @@ _TABLE = [
         _has_two_lattices,
         in_turn.mixture_first,
         "two lattices: a mixture of Fourier sums comes first, and {wide} are narrowed by the lattice",
+    ),
+    _Row(
+        "lattice",
+        _has_heaps,
+        _around_values,
+        "values far apart: a mixture over them comes first, and {wide} are narrowed by the others",
     ),
     _Row(
         "lattice",

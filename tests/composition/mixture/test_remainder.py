@@ -8,9 +8,9 @@ import edgeworth as ew
 from edgeworth.composition import contour, mixture, moments
 from edgeworth.composition.answered import Ends, Forwarding
 from edgeworth.composition.by_profile import ByProfile
+from edgeworth.composition.mixture.answers import by_answers
 from edgeworth.composition.mixture.atoms import atoms_of
-from edgeworth.composition.mixture.engine import _by_answers
-from edgeworth.composition.mixture.remainder import Remainder
+from edgeworth.composition.mixture.remainder import Remainder, at_a_glance
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
@@ -34,7 +34,7 @@ class Blurred(Forwarding):
 def remainder(share=0.0):
     others = Blurred(contour.prepared(TotalLoss.of(ew.Gaussian(SIGMA))), share)
     atoms = atoms_of(TotalLoss.of(ew.RandomizedResponse(RESPONSE) ** N), 100)
-    return Remainder(atoms, others, _by_answers(others)), others
+    return Remainder(atoms, at_a_glance(others), by_answers(others)), others
 
 
 def values():

@@ -15,13 +15,15 @@ import numpy as np
 from edgeworth.composition.answered import Ends, narrow
 from edgeworth.composition.mixture.formulas import placed
 from edgeworth.composition.profile_alone import ProfileAlone
+from edgeworth.composition.work import to_the_end
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from numpy.typing import NDArray
 
-    from edgeworth.composition.mixture.formulas import Mixed
+    from edgeworth.composition.answered import Answers
+    from edgeworth.composition.mixture.formulas import Formula, Mixed
     from edgeworth.composition.mixture.integrated import Integrated
     from edgeworth.composition.profile_alone import Way
     from edgeworth.losses import MergedValues, TotalLoss
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
         def __call__(self, side: Way, t: Array, room: Array) -> Ends: ...
 
 
-__all__ = ["Aim", "Beside", "LatticeBeside", "OneBeside", "Pair"]
+__all__ = ["Aim", "Beside", "LatticeBeside", "OneBeside", "Pair", "by_answers", "by_formula", "summed"]
 
 _UNIT = 2.0**-53
 _MOST_ASKED = 24  # places at a time
@@ -100,7 +102,7 @@ class Beside(ProfileAlone):
         asked = self._wide(mass, ends)
         if asked.size:
             narrow(ends, asked, self._fine(side, place[asked], room[asked]))
-        return _summed(self._atoms, mass, ends, epsilon)
+        return summed(self._atoms, mass, ends, epsilon)
 
     def _wide(self, mass: Array, ends: Ends) -> NDArray[np.intp]:
         """The terms that leave most open, so many that the others leave next to nothing."""
@@ -122,11 +124,31 @@ class LatticeBeside(ProfileAlone):
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """Ends of delta: the sum over all values."""
         place, room, mass = placed(self._atoms, side, epsilon)
-        return _summed(self._atoms, mass, self._read(side, place, room), epsilon)
+        return summed(self._atoms, mass, self._read(side, place, room), epsilon)
 
 
-def _summed(atoms: MergedValues, mass: Array, ends: Ends, epsilon: float) -> tuple[float, float]:
+def summed(atoms: MergedValues, mass: Array, ends: Ends, epsilon: float) -> tuple[float, float]:
     """Ends of the sum over all values of mass times a term, which is at least 1 - e^eps."""
     error = atoms.error + (mass.size + 4) * _UNIT
     low, high = float(mass @ ends.lower) * (1 - error), float(mass @ ends.upper) * (1 + error) + atoms.lost
     return max(low, -math.expm1(min(epsilon, 0.0)) * (1 - 4 * _UNIT)), min(high, 1.0)
+
+
+def by_answers(answers: Answers) -> Read:
+    """The profile of an engine: it does not rise, so both sides of the room bound it."""
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
+        with to_the_end():
+            lower, upper = answers.delta(side, np.concatenate([t + room, t - room]))
+        return Ends(lower[: t.size].copy(), upper[t.size :].copy())
+
+    return read
+
+
+def by_formula(formula: Formula) -> Read:
+    """The profile of a step that has a formula."""
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
+        return Ends(formula.lower(side, t + room), formula.upper(side, t - room))
+
+    return read

@@ -18,7 +18,7 @@ __all__ = ["atoms_of"]
 
 _UNIT = 2.0**-53
 _BEYOND = math.exp(-700.0)  # what a law with infinitely many values has left out itself
-_MOST_PAIRS = 2**18
+_MOST_PAIRS = 2**20
 
 
 def atoms_of(total: TotalLoss, most: int) -> MergedValues | None:

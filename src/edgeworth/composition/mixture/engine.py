@@ -15,13 +15,12 @@ import numpy as np
 from edgeworth.composition import contour, fourier, moments, spread
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.combined import Combined
-from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, OneBeside, Pair
+from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, OneBeside, Pair, by_answers
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula, Mixed
 from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
-from edgeworth.composition.mixture.remainder import Remainder
+from edgeworth.composition.mixture.remainder import Remainder, at_a_glance
 from edgeworth.composition.mixture.two_lattices import lattice_and_values
-from edgeworth.composition.work import to_the_end
 from edgeworth.errors import Unsupported
 from edgeworth.losses import GaussianLoss, LaplaceLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
 
@@ -121,7 +120,7 @@ def remainder_of(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = conto
     if atoms is None or not _are_samples(others):
         raise Unsupported("these are not samples of Gaussian noise beside steps that take few values")
     samples = lines(others)
-    return Remainder(atoms, samples, _by_answers(samples))
+    return Remainder(atoms, at_a_glance(samples), by_answers(samples))
 
 
 def has_two_lattices(total: TotalLoss) -> bool:
@@ -134,7 +133,7 @@ def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.p
     """The answers of a total loss; the last few are kept. `lines` answers for three samples and more, alone."""
     split = lattice_and_values(total)
     if split is not None:
-        return LatticeBeside(total, split.values, _by_answers(fourier.prepared(split.lattice)))
+        return LatticeBeside(total, split.values, by_answers(fourier.prepared(split.lattice)))
     others, few_valued = _split(total)
     atoms = _atoms(total)
     if atoms is None or not applies(total):
@@ -143,7 +142,7 @@ def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.p
         return OneBeside(total, Mixed(Formula(others), atoms))
     if not has_formulas(total):
         rough = Combined(spread.prepared_alone(total), lambda: moments.prepared(others), _COARSE)
-        profiles = _by_answers(rough), _by_answers(lines(others))
+        profiles = by_answers(rough), by_answers(lines(others))
         known = spread.prepared(total) if spread.applies(total) else None
         return Beside(total, atoms, profiles, Aim(_LINES), Beside(total, atoms, profiles, Aim(_LINES, _LITTLE), known))
     integrated = _integrated(others)
@@ -199,17 +198,6 @@ def _integrated(others: TotalLoss) -> Integrated:
     losses = [loss for loss, n in others.parts for _ in range(n)]
     one, other = sorted(losses, key=lambda loss: (not can_be_integrated(loss), loss.support[1]))
     return Integrated(one, Formula(TotalLoss(((other, 1),), is_finite=True)))
-
-
-def _by_answers(answers: Answers) -> Read:
-    """The profile of an engine: it does not rise, so both sides of the room bound it."""
-
-    def read(side: Way, t: Array, room: Array) -> Ends:
-        with to_the_end():
-            lower, upper = answers.delta(side, np.concatenate([t + room, t - room]))
-        return Ends(lower[: t.size].copy(), upper[t.size :].copy())
-
-    return read
 
 
 def _by_cells(integrated: Integrated, aim: float) -> Read:

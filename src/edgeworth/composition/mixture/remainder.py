@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import MergedValues
     from edgeworth.losses.law import Array
 
-__all__ = ["Remainder"]
+__all__ = ["Remainder", "at_a_glance"]
 
 _UNIT = 2.0**-53
 _AIM = 2e-8  # relative: what terms that are not read may leave open
@@ -39,12 +39,10 @@ _OTHER: dict[Way, Way] = {"forward": "backward", "backward": "forward"}
 
 
 class Remainder:
-    """Ends of 1 - delta, from the answers of the steps beside the few-valued ones."""
+    """Ends of 1 - delta, from the profile of the steps beside the few-valued ones, at a glance or read closely."""
 
-    def __init__(self, atoms: MergedValues, others: Answers, read: Read) -> None:
-        self._atoms, self._read = atoms, read
-        self._most = cache(lambda side: float(others.delta(side, np.zeros(1)).upper[0]))
-        self._reach = cache(lambda side: float(others.epsilon(side, np.array([_NOTHING])).upper[0]))
+    def __init__(self, atoms: MergedValues, glance: Read, read: Read) -> None:
+        self._atoms, self._glance, self._read = atoms, glance, read
 
     def __call__(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of 1 - delta at finite eps; of both directions that is the smaller one."""
@@ -57,7 +55,7 @@ class Remainder:
 
     def _at(self, side: Way, epsilon: float) -> tuple[float, float]:
         place, room, mass = placed(self._atoms, side, epsilon)
-        ends = _left_of_one(self._at_a_glance, side, place, room)
+        ends = _left_of_one(self._glance, side, place, room)
         asked = _open(mass, ends)[:_MOST_ASKED]
         if asked.size:
             narrow(ends, asked, _left_of_one(self._read, side, place[asked], room[asked]))
@@ -66,11 +64,18 @@ class Remainder:
         most = math.exp(min(epsilon, 0.0)) * (1 + 4 * _UNIT)
         return max(low - _LOST, 0.0), min(high + self._atoms.lost + _LOST, most)
 
-    def _at_a_glance(self, side: Way, t: Array, room: Array) -> Ends:
-        """The profile does not rise: right of 0 it is what it is there, and beyond some eps next to nothing."""
+
+def at_a_glance(others: Answers) -> Read:
+    """The profile does not rise: right of 0 it is what it is there, and beyond some eps next to nothing."""
+    most = cache(lambda side: float(others.delta(side, np.zeros(1)).upper[0]))
+    reach = cache(lambda side: float(others.epsilon(side, np.array([_NOTHING])).upper[0]))
+
+    def read(side: Way, t: Array, room: Array) -> Ends:
         least = t - room * (1 + 4 * _UNIT)
-        right = np.where(least >= self._reach(side), _NOTHING, self._most(side))
+        right = np.where(least >= reach(side), _NOTHING, most(side))
         return Ends(np.zeros(t.size), np.where(least >= 0, right, 1.0))
+
+    return read
 
 
 def _open(mass: Array, ends: Ends) -> NDArray[np.intp]:

@@ -23,6 +23,7 @@ _DEEP = 40.0  # nats: how small the last atoms listed of an endless row are, for
 _MOMENTS = 0.2  # units of work for a node
 _SHORTEST, _STEPS = 1e-3, 25  # of the steepest tilt, and how many from there to it
 _NEARBY = np.array([0.3, 0.6, 1.0, 1.5, 2.2, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 13.0, 16.0, 20.0])  # in 1/std
+_NONE = np.empty(0)
 
 
 class Rows(NamedTuple):
@@ -112,8 +113,10 @@ def _away(spread: float, limit: float) -> Array:
 class Chernoff:
     """Where readings surely are, roughly, in either direction: what a search begins with."""
 
-    def __init__(self, sums: TiltedSums) -> None:
-        right, left = (_away(sums.spread, limit) for limit in (sums.steepest[1] - 1, -sums.steepest[0]))
+    def __init__(self, sums: TiltedSums, slight: Array = _NONE) -> None:
+        """`slight`: tilts beyond 0 or 1 besides, which suit the few large losses of a law that is narrow else."""
+        limits = sums.steepest[1] - 1, -sums.steepest[0]
+        right, left = (np.concatenate([slight[slight < limit], _away(sums.spread, limit)]) for limit in limits)
         self._tilt = np.concatenate([-left[::-1], np.linspace(0.1, 0.9, 9), 1 + right])
         self._k = sums.rows(self._tilt).most
         self._support = sums.support

@@ -1,0 +1,47 @@
+"""Few values far apart beside a narrow heap of other steps: which engines are asked, in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from edgeworth.composition import mixture
+from edgeworth.composition.aim import Aim
+from edgeworth.composition.by_profile import ByProfile
+from edgeworth.composition.combined import Combined, Instead
+from edgeworth.composition.deferred import Deferred
+from edgeworth.composition.few_first import MIXTURES, FewFirst
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeworth.composition.answered import Answers
+    from edgeworth.losses import TotalLoss
+
+__all__ = ["Others", "heaps_first"]
+
+_ROUGH = 1e-4  # relative width of the profile of a heap, which is enough for most readings and for nearly all of f
+
+
+class Others(NamedTuple):
+    """Who else answers: for a heap alone, which may be slow, and for all behind the mixture."""
+
+    of_heap: Callable[[TotalLoss, Aim], Answers]
+    is_slow: bool
+    after: Callable[[], Answers]
+
+
+def heaps_first(total: TotalLoss, aim: Aim, others: Others) -> Answers:
+    """A mixture over all values, of a heap that is known roughly and then closely, and others behind it.
+
+    f takes many of delta: where each of these takes long, others are asked for it before.
+    """
+
+    def mixed(wide: Aim) -> Answers:
+        made = mixture.around_values(total, lambda heap: others.of_heap(heap, wide))
+        return ByProfile(made, aim.wide, slow=True, remainder=made.remainder)
+
+    rough = Aim.of(_ROUGH)
+    first = Combined(mixed(rough), lambda: mixed(aim), aim.wide) if aim.wide < _ROUGH else mixed(aim)
+    made = FewFirst(first, others.after, aim.wide, MIXTURES)
+    tests = Combined(Deferred(others.after), lambda: first, aim.wide)
+    return Instead(made, tests=tests) if others.is_slow else made
