@@ -370,7 +370,10 @@ def _fallen(step: SampledGaussian, c: float, falling: float, far: float, nats: f
         loss = math.log1p(rate * math.expm1(base)) if base < _LARGEST else base + math.log(rate)
         return c * loss - 0.5 * (x * x + beyond * beyond)
 
-    allowed = max(log_height(0.0), log_height(min(c * mu, step.cut)) - math.log(2)) - nats
+    stiff = 1 / step.softness**2  # of a cut, against which the tilt pushes
+    top = min(c * mu, max(step.cut, (c * mu + stiff * step.cut) / (1 + stiff)))
+    share = 1 / (2.6 * (1 + max(top - step.cut, 0.0) / step.softness))  # at least, of what is said of a normal tail
+    allowed = max(log_height(0.0), log_height(top) + math.log(share)) - nats
     low, high = falling + 1.0, max(min(c * mu, falling) + far, falling + 1.0)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
