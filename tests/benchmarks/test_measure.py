@@ -109,7 +109,7 @@ def test_packages_take_turns_and_long_ones_are_not_repeated(asked):
 def test_short_ones_whose_ratio_is_promised_are_repeated_more_often(asked):
     rows = measure.measure((OURS, ESTIMATES[0]), HEADLINE, Hosts())
     assert [row.runs for row in rows] == [12, 2]
-    assert [package for package, _ in asked] == [OURS, ESTIMATES[0]] * 2 + [OURS] * 5
+    assert [package for package, _ in asked] == [OURS, ESTIMATES[0]] * 2 + [OURS] * 10
 
 
 def test_as_many_as_asked_for(asked):
