@@ -17,7 +17,8 @@ from edgeworth.composition.contour.raised import raised
 from edgeworth.composition.contour.rung import SHAPES, Rung
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.contour.tail import Guess
-from edgeworth.composition.contour.tilted_part import _spacing, _window, tilt_part
+from edgeworth.composition.contour.tilted_part import _spacing, tilt_part
+from edgeworth.composition.contour.window import window_of
 from edgeworth.errors import TooLarge
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
@@ -108,7 +109,7 @@ def test_the_log_moment_is_within_its_stated_error_where_the_noise_is_small(mu, 
 def test_a_coarse_quadrature_states_its_coarseness(mu, rate, c, nats, cut):
     step = sampled(mu, rate, cut)
     for t in (0.5, 7.0, 90.0):
-        window = _window(step, c)
+        window = window_of(step, c)
         x = even_nodes(_spacing(step, c, t, nats, window), window)
         exponent = c * step.loss(x) + step.log_density(x)
         weight = np.exp(exponent - np.max(exponent))
@@ -166,7 +167,7 @@ def test_steep_tilts_to_the_left_are_within_their_stated_error(mu, rate, c, t, m
 @pytest.mark.parametrize(("mu", "rate", "c", "t"), STEEP[:6])
 def test_a_coarse_quadrature_at_steep_tilts_states_its_coarseness(mu, rate, c, t, nats):
     step, t = sampled(mu, rate), min(t, 0.2 / rate)
-    window = _window(step, c)
+    window = window_of(step, c)
     x = even_nodes(_spacing(step, c, t, nats, window), window)
     exponent = c * step.loss(x) + step.log_density(x)
     weight = np.exp(exponent - np.max(exponent))
@@ -179,7 +180,7 @@ def test_a_coarse_quadrature_at_steep_tilts_states_its_coarseness(mu, rate, c, t
 @pytest.mark.parametrize(("mu", "rate", "c"), [(1.0, 0.01, 3.0), (0.3, 0.2, -2.0), (2.5, 0.001, 1.2)])
 def test_a_coarse_quadrature_above_the_real_line_states_its_coarseness(mu, rate, c, nats, cut):
     step = sampled(mu, rate, cut or math.inf)
-    nodes = raised(step, c, nats, _window(step, c))
+    nodes = raised(step, c, nats, window_of(step, c))
     for t in (0.5, 7.0, 90.0):
         phi = np.sum(nodes.weight * np.expm1(1j * t * nodes.loss))
         assert distance(characteristic(mu, rate, c, t, cut)[0], complex(phi)) <= nodes.quadrature < 5 * math.exp(-nats)
@@ -189,7 +190,7 @@ def test_sizes_above_the_real_line_are_no_smaller_than_the_weights():
     for mu, rate, c, _ in RAISED:
         for cut in (math.inf, 9.5):
             step = sampled(mu, rate, cut)
-            nodes = raised(step, c, NATS, _window(step, c))
+            nodes = raised(step, c, NATS, window_of(step, c))
             assert np.all(np.abs(nodes.weight) <= nodes.size)
             assert np.all(nodes.loss.imag > 0)
             assert np.sum(nodes.size) < 3

@@ -13,7 +13,8 @@ from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.log_moments import LogMoments
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, Steps
 from edgeworth.composition.contour.tail import ENOUGH
-from edgeworth.composition.contour.tilted_part import _window, tilt_part
+from edgeworth.composition.contour.tilted_part import tilt_part
+from edgeworth.composition.contour.window import window_of
 from edgeworth.losses import TotalLoss
 from edgeworth.losses.of import privacy_loss
 
@@ -30,7 +31,7 @@ def sample(sigma, rate, cut=math.inf):
 )
 def test_a_window_ends_where_the_law_has_fallen_and_not_far_beyond(sigma, log_rate, c, cut):
     step, tilt = sample(sigma, math.exp(log_rate), cut), max(1.0, c)
-    left, right = _window(step, c)
+    left, right = window_of(step, c)
     x = np.linspace(left, max(tilt * step.mu, right) + 12, 4001)
     log_height = tilt * step.loss(x) + step.log_density(x)
     assert np.all(log_height[x >= right] < log_height.max() - NATS)

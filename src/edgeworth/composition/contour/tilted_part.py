@@ -32,6 +32,7 @@ from edgeworth.composition.contour.shifted import (
 )
 from edgeworth.composition.contour.strip import is_steep, strip_growth
 from edgeworth.composition.contour.waves import BLOCK, products_of_waves, sums_of_waves
+from edgeworth.composition.contour.window import window_of
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge
@@ -55,9 +56,6 @@ _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at eve
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
 _WORTH_A_PRODUCT = 48
-_LOOKING = np.linspace(0.0, 1.0, 96)
-_HALVINGS = 6  # of the stretch in which the end of a window lies: to two hundredths of it
-_LARGEST = 700.0  # of an exponent
 _DENSE = 0.01  # n p^2 from which on the sum is so near a normal law that few lines are tried far out, by measurement
 _STEEP, _MOST_BEND = 1.0, 600.0  # nats, from which on a cell has a bend of its own, and beyond which it says nothing
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
@@ -246,7 +244,7 @@ def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float,
 def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequency: float) -> TiltedPart:
     """Noisy SGD: the trapezoidal rule in x, with the strip and window that the frequency needs."""
     nats = max(NATS, 36.0 + math.log(count))  # the error enters n times
-    window, high = _window(step, c, nats), None  # a line that falls too slowly is given up without what is high
+    window, high = window_of(step, c, nats), None  # a line that falls too slowly is given up without what is high
     h = _spacing(step, c, frequency, nats, window)
     if window[1] - window[0] > _MANY_POINTS * h:
         high, h = cache(partial(raised, step, c, nats, window)), _spacing(step, c, 0.0, nats, window)
@@ -344,49 +342,6 @@ def _worth_trying(most_growth: Array, nats: float) -> int:
     """The first strip of which the next one, more than twice as wide, may not be better."""
     good = most_growth[1:] < 0.8 * nats
     return int(good.argmin()) if not good.all() else good.size
-
-
-def _window(step: SampledGaussian, c: float, nats: float = NATS) -> tuple[float, float]:
-    """Ends beyond which the laws tilted by c, and by 0 and 1 as K needs them, are below e^-nats of their peaks."""
-    far = math.sqrt(2 * (nats + 10)) + 1
-    right = step.falling_from(max(1.0, c))
-    if c >= 0 and not step.is_jump:  # left of 0 no law is higher than e^(-x^2/2) is, relative to its peak
-        return -math.sqrt(2 * (nats + 5)), _fallen(step, max(1.0, c), right, far, nats + 4)
-    left = step.left_peak(c) - far
-    x = left + (min(max(1.0, c) * step.mu, right) + far - left) * _LOOKING
-    loss, log_density = step.loss(x), step.log_density(x)
-    last = min(int(_high(max(1.0, c) * loss + log_density, nats + 4)[-1]) + 1, x.size - 1)
-    end = max(right + 1.0, float(x[last]))
-    return float(x[max(int(_high(min(0.0, c) * loss + log_density, nats + 4)[0]) - 1, 0)]), end
-
-
-def _fallen(step: SampledGaussian, c: float, falling: float, far: float, nats: float) -> float:
-    """About where the law tilted by c > 0 has come down by so many nats, from where it falls to as far beyond."""
-    mu, rate = step.mu, step.rate
-
-    def log_height(x: float) -> float:
-        """At least: beyond its cut the law falls as a normal one, or faster."""
-        base, beyond = mu * x - 0.5 * mu * mu, max(x - step.cut, 0.0) / step.softness
-        loss = math.log1p(rate * math.expm1(base)) if base < _LARGEST else base + math.log(rate)
-        return c * loss - 0.5 * (x * x + beyond * beyond)
-
-    stiff = 1 / step.softness**2  # of a cut, against which the tilt pushes
-    top = min(c * mu, max(step.cut, (c * mu + stiff * step.cut) / (1 + stiff)))
-    share = 1 / (2.6 * (1 + max(top - step.cut, 0.0) / step.softness))  # at least, of what is said of a normal tail
-    allowed = max(log_height(0.0), log_height(top) + math.log(share)) - nats
-    low, high = falling + 1.0, max(min(c * mu, falling) + far, falling + 1.0)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if log_height(middle) > allowed:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _high(log_density: Array, nats: float) -> NDArray[np.intp]:
-    """Where a law is above e^-nats of its peak."""
-    return np.asarray((log_density >= log_density.max() - nats).nonzero()[0])  # at least the peak: ulps may be large
 
 
 def _variation(step: SampledGaussian, c: float, posterior: Array, weight: Array, h: float) -> float:
