@@ -46,6 +46,7 @@ __all__ = [
     "MANY_PARTS",
     "along_lines",
     "beside_a_rest",
+    "by_contour",
     "by_fourier",
     "by_laplace_lines",
     "by_lines",
@@ -56,8 +57,10 @@ __all__ = [
     "has_little_noise",
     "has_rare_jumps",
     "lines_and_moments",
+    "mixed",
     "mixture_first",
     "on_lattice_of_many",
+    "on_points",
     "recursion_and_moments",
     "rounded",
 ]
@@ -77,7 +80,7 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
 _VERY_FEW, _QUICK = 20, 3.5e7  # samples alone, whose lines may take so much work: some three seconds
-_BRIEF = 3e7  # the same for lines of few samples beside others, after which these are asked
+_BRIEF = 3e7  # the same for lines, or points, of few samples beside others, after which these are asked
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
@@ -93,9 +96,9 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
 
     Samples beside a rest are put on graded points, too: before that where jumps are rare, and after it elsewhere.
     """
-    lines: Answers = _lines(total, aim)
+    lines: Answers = by_contour(total, aim)
     if mixture.has_normal_noise(total):  # between atoms that are far apart a line has fewer digits
-        lines = Combined(lines, lambda: _mixed(total, aim), min(_NEARLY_ALL_DIGITS, aim.wide))
+        lines = Combined(lines, lambda: mixed(total, aim), min(_NEARLY_ALL_DIGITS, aim.wide))
     if not lattice.applies(total):
         return lines
 
@@ -109,10 +112,11 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return _samples_on_lines(total, lines, after, aim)
 
     def others() -> Answers:
-        return Combined(_on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
+        return Combined(on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
 
     if has_rare_jumps(total):
-        return FewFirst(_on_points(total, aim), lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
+        points = Brief(on_points(total, aim), _BRIEF)
+        return FewFirst(points, lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines if contour.answers_well(total) else Brief(lines, _BRIEF), others, aim.wide)
 
 
@@ -130,7 +134,8 @@ def _samples_on_lines(total: TotalLoss, lines: Answers, lattices: Callable[[], A
     return FirstForTests(made, points, aim.wide) if _has_a_wide_bulk(total) else made
 
 
-def _lines(total: TotalLoss, aim: Aim) -> Answers:
+def by_contour(total: TotalLoss, aim: Aim) -> Answers:
+    """The line integral."""
     return ByProfile(contour.prepared(total), aim.wide)
 
 
@@ -161,21 +166,21 @@ def _has_little_noise(total: TotalLoss) -> bool:
     return any(_mu(base) > _LARGE_MU for base in bases)
 
 
-def _on_points(total: TotalLoss, aim: Aim) -> Answers:
+def on_points(total: TotalLoss, aim: Aim) -> Answers:
     """Samples beside a rest on graded points, and as a mixture where the rest takes few values."""
     first = ByProfile(spread.prepared(total), aim.wide, slow=True)
     rare = max(loss.rate for loss, _ in samples(total)) <= _LARGEST_MIXED
-    mixed = mixture.applies(total) and (mixture.has_formulas(total) or rare)
-    made = Combined(first, lambda: _mixed(total, aim), aim.wide) if mixed else first
+    are_mixed = mixture.applies(total) and (mixture.has_formulas(total) or rare)
+    made = Combined(first, lambda: mixed(total, aim), aim.wide) if are_mixed else first
     return _by_remainder(total, Instead(made, tests=first), aim) if mixture.has_remainder(total) else made
 
 
 def _points_and_lines(total: TotalLoss, aim: Aim) -> Answers:
     """The same, and the line integral for what they leave wide, in which little noise is no narrow heap."""
-    points = _on_points(total, aim)
+    points = on_points(total, aim)
     if not contour.applies(total):
         return points
-    return Combined(points, lambda: _lines(total, aim), aim.wide)
+    return Combined(points, lambda: by_contour(total, aim), aim.wide)
 
 
 def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
@@ -222,12 +227,13 @@ def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
             return along_lines(total, aim)
         return by_lines(total, aim) if noisy_lines.applies(total) else rounded(total, aim)
 
-    first = _mixed(total, aim)
+    first = mixed(total, aim)
     first = _by_remainder(total, first, aim) if mixture.has_remainder(total) else first
     return FewFirst(first, after, aim.wide, MIXTURES)
 
 
-def _mixed(total: TotalLoss, aim: Aim) -> Answers:
+def mixed(total: TotalLoss, aim: Aim) -> Answers:
+    """Formulas, one integral or a mixture."""
     return ByProfile(mixture.prepared(total, _samples_alone), aim.wide, slow=True)
 
 
@@ -246,7 +252,7 @@ def by_residues(total: TotalLoss, aim: Aim) -> Answers:
     made = Combined(alone, lambda: along_lines(total, aim), _NEARLY_ALL_DIGITS)
     if residues.answers_well(total):
         return made
-    lines = _lines(total, aim)
+    lines = by_contour(total, aim)
     return Instead(made, tests=Combined(lines, lambda: made, aim.wide))
 
 
@@ -377,12 +383,12 @@ def dense_lines(total: TotalLoss, aim: Aim) -> Answers:
     def after() -> Answers:
         return along_lines(total, aim) if lattice.applies(total) else lines_and_moments(total, aim)
 
-    return Combined(_lines(total, aim), after, aim.wide)
+    return Combined(by_contour(total, aim), after, aim.wide)
 
 
 def lines_and_moments(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral of steps that have no lattice."""
-    return Combined(_lines(total, aim), lambda: moments.prepared(total), aim.wide)
+    return Combined(by_contour(total, aim), lambda: moments.prepared(total), aim.wide)
 
 
 def recursion_and_moments(total: TotalLoss, aim: Aim) -> Answers:

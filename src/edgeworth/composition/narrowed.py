@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgeworth.composition import (
@@ -22,6 +23,8 @@ from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
+from edgeworth.composition.deferred import Deferred
+from edgeworth.composition.everyone import Everyone, Turn
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
@@ -73,6 +76,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | recursion | the laws are formulas                     | recursion, moments                                    |
 
     More digits than a lattice has room for may cost it some: what misses a fine aim is narrowed by the usual one, too.
+    What all of them leave wide is asked of every other engine that applies, in turn: a table cannot know all mixes.
     What takes longer than a reading may is broken off, and the moments say what they can.
     """
     row = _first_row(total, name)
@@ -82,6 +86,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if aim.fine < lattice.FINE:
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
+    if row.answers is not in_turn.dense_lines and total.is_exact:
+        answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
     if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
@@ -91,6 +97,21 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
+
+
+def _others(total: TotalLoss, aim: Aim) -> list[Turn]:
+    """All engines that may apply, those first that soon know whether they have digits."""
+    return [
+        Turn(Deferred(partial(_if_applies, applies, engine, total, aim)), work) for applies, engine, work in _OTHERS
+    ]
+
+
+def _if_applies(
+    applies: Callable[[TotalLoss], bool], engine: Callable[[TotalLoss, Aim], Answers], total: TotalLoss, aim: Aim
+) -> Answers:
+    if not applies(total):
+        raise Unsupported("an engine does not apply: others follow")
+    return engine(total, aim)
 
 
 def _first_row(total: TotalLoss, name: str) -> _Row | None:
@@ -122,7 +143,7 @@ def _has_heaps(total: TotalLoss) -> bool:
 
     Beside formulas, and lines of Gaussian samples, there are mixtures with more digits.
     """
-    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact:
+    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact or spread.applies(total):
         return False
     return noisy_lines.applies(total) or not mixture.applies(total)
 
@@ -187,8 +208,27 @@ def _has_many_parts(total: TotalLoss) -> bool:
     return len(total.parts) > in_turn.MANY_PARTS
 
 
+def _has_noisy_lines(total: TotalLoss) -> bool:
+    return noisy_lines.applies(total)
+
+
+def _has_a_lattice(total: TotalLoss) -> bool:
+    return lattice.applies(total) and not _has_many_parts(total)
+
+
 def _always(_: TotalLoss) -> bool:
     return True
+
+
+# Engines for what the row of a total leaves wide, and the units of work that each may take.
+_MOST_OF_IT = 6.5e7
+_OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
+    (contour.applies, in_turn.by_contour, 2.5e7),
+    (spread.applies, in_turn.on_points, 3e7),
+    (mixture.applies, in_turn.mixed, 4e7),
+    (_has_noisy_lines, in_turn.by_noisy_lines, 2e7),
+    (_has_a_lattice, in_turn.rounded, 3.5e7),
+]
 
 
 class _Row(NamedTuple):

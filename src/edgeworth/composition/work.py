@@ -1,6 +1,6 @@
 """Work is counted, not timed: a question is given up at the same point on every machine, and its answer is the same.
 
-One unit is a point of a law that is convolved, some 80 ns. A reading may take so much of it: once that is spent, no
+One unit is a point of a law that is convolved, 30 to 80 ns. A reading may take so much of it: once that is spent, no
 further engine is turned to, searches end, and the best ends so far are the answer. What goes on for long after that is
 broken off in the middle, wherever others know ends of the same reading.
 
@@ -25,6 +25,7 @@ __all__ = [
     "MOST_WORK",
     "WorkSpent",
     "at_most",
+    "at_once",
     "breaking_off",
     "going_on",
     "is_spent",
@@ -34,7 +35,7 @@ __all__ = [
     "to_the_end",
 ]
 
-MOST_WORK = 7e7  # for one reading, after which nothing more is begun: some six seconds
+MOST_WORK = 1e8  # for one reading, after which nothing more is begun: three to eight seconds
 _ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
 _LONGEST = 7.5  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
@@ -50,10 +51,10 @@ _clock: ContextVar[_Clock | None] = ContextVar("edgeworth_clock_of_reading", def
 class _Clock:
     """When a reading of so many values began, as far as it was worth asking for: once so much had been counted."""
 
-    __slots__ = ("begun", "timed_from", "values")
+    __slots__ = ("begun", "count", "timed_from", "values")
 
-    def __init__(self, counted: float, values: int) -> None:
-        self.timed_from, self.values = counted + _UNTIMED, values
+    def __init__(self, counted: float, values: int, count: int) -> None:
+        self.timed_from, self.values, self.count = counted + _UNTIMED, values, count
         self.begun: float | None = None
 
     def is_past(self, seconds: float) -> bool:
@@ -90,6 +91,19 @@ def _is_late(total: float, seconds: float) -> bool:
     return clock is not None and total >= clock.timed_from and clock.is_past(seconds)
 
 
+def at_once() -> int:
+    """Of how many values the reading is that goes on.
+
+    >>> with one_reading(100):
+    ...     at_once()
+    100
+    >>> at_once()
+    1
+    """
+    clock = _clock.get()
+    return 1 if clock is None else clock.count
+
+
 def spent() -> float:
     """All that was counted so far: differences of it are what something took."""
     return _spent.get()
@@ -108,17 +122,17 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
     False
     """
 
-    __slots__ = ("_tokens", "_values")
+    __slots__ = ("_count", "_tokens", "_values")
 
     def __init__(self, count: int) -> None:
-        self._values = min(max(count, 1), _AT_ONCE)
+        self._count, self._values = count, min(max(count, 1), _AT_ONCE)
         self._tokens: tuple[Token[float | None], Token[_Clock | None]] | None = None
 
     def __enter__(self) -> None:
         if _end.get() is None:
             counted = spent()
             end = _end.set(counted + MOST_WORK * self._values)
-            self._tokens = end, _clock.set(_Clock(counted, self._values))
+            self._tokens = end, _clock.set(_Clock(counted, self._values, self._count))
 
     def __exit__(self, *_: object) -> None:
         if self._tokens is not None:
