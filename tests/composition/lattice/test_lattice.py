@@ -259,13 +259,12 @@ def test_the_recursion_overlaps_and_is_wider(name):
 )
 def test_epsilon_and_delta_are_inverse_to_each_other(sigma, log_rate, n, log_delta):
     made, target = answers(sgd(sigma, 10**log_rate, n)), 10**log_delta
-    bulk = n * 10**log_rate  # the size of the loss of samples that say nothing, which a small epsilon is read beside
     for direction in ("forward", "backward"):
         lower, upper = read(made, "epsilon", direction, target)
         assert 0 <= lower <= upper < math.inf
         assert read(made, "delta", direction, upper)[0] <= target
         assert lower == 0 or read(made, "delta", direction, lower)[1] >= target
-        assert narrow((lower + bulk, upper + bulk), 1e-3)
+        assert log_rate < -2.5 or narrow((lower, upper), 1e-3)  # at smaller rates others have more digits
 
 
 def test_a_reading_does_not_depend_on_its_company():
