@@ -56,10 +56,10 @@ __all__ = [
     "enclosed_first",
     "has_little_noise",
     "has_rare_jumps",
+    "lattice_alone",
     "lines_and_moments",
     "mixed",
     "mixture_first",
-    "on_lattice_of_many",
     "on_points",
     "recursion_and_moments",
     "rounded",
@@ -337,8 +337,8 @@ def rounded(total: TotalLoss, aim: Aim) -> Answers:
     return ByProfile(made, aim.wide, slow=True)
 
 
-def on_lattice_of_many(total: TotalLoss, aim: Aim) -> Answers:
-    """The lattice of so many different steps that a recursion takes too long."""
+def lattice_alone(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice without the recursion behind it, which takes long, and for many different steps too long."""
     made = _on_lattice(total, aim)
     return ByProfile(made, aim.wide, slow=True) if len(total.parts) <= _VERY_MANY_PARTS else made
 

@@ -227,7 +227,7 @@ _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answ
     (spread.applies, in_turn.on_points, 3e7),
     (mixture.applies, in_turn.mixed, 4e7),
     (_has_noisy_lines, in_turn.by_noisy_lines, 2e7),
-    (_has_a_lattice, in_turn.rounded, 3.5e7),
+    (_has_a_lattice, in_turn.lattice_alone, 3.5e7),
 ]
 
 
@@ -304,7 +304,7 @@ _TABLE = [
         in_turn.along_lines,
         "few samples beside others: line integrals come first, and {wide} are narrowed by points or the lattice",
     ),
-    _Row("lattice", _has_many_parts, in_turn.on_lattice_of_many, "{wide} are narrowed by moments of tilted laws"),
+    _Row("lattice", _has_many_parts, in_turn.lattice_alone, "{wide} are narrowed by moments of tilted laws"),
     _Row("lattice", _always, in_turn.rounded, "readings left wider than 1e-3 are narrowed by the recursion"),
     _Row(
         "residues",
