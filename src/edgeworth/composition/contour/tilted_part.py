@@ -56,6 +56,7 @@ _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at eve
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
 _WORTH_A_PRODUCT = 48
+_LARGEST_WAVE = 4.0  # |a| + |b|, and |ab|, of waves a and b less one
 _DENSE = 0.01  # n p^2 from which on the sum is so near a normal law that few lines are tried far out, by measurement
 _STEEP, _MOST_BEND = 1.0, 600.0  # nats, from which on a cell has a bend of its own, and beyond which it says nothing
 _NEARLY = 0.55  # of the distance of nodes that no growth would allow: so much is taken without a closer look, …
@@ -156,13 +157,16 @@ class TiltedPart:
         """Of the sums of v (e^(itL) - 1), with this much rounding of terms and of angles beside the usual.
 
         Each weight is off by its own noise and by that of the normalisation; an angle tL by its own ulps; and
-        |e^(itL) - 1| <= |tL|.
+        |e^(itL) - 1| <= |tL|. Far out the waves are no larger than 4, as sums of two and their product are, and only
+        angles grow.
         """
         if self.raised is not None:
             return self.raised.error(t, SUM_ROUNDING + rounding + 16 * _UNIT, turning + 24 * _UNIT)
         noise = self.noise + (float(self.weight @ self.noise) + SUM_ROUNDING + 3 * _UNIT + rounding + turning)
-        slope = float((self.weight * noise) @ np.abs(self.loss)) + self.blur
-        return np.asarray(self.quadrature + slope * np.abs(t))
+        share, length, t = self.weight * noise, np.abs(self.loss), np.abs(t)
+        slope = float(share @ length) + self.blur
+        turned = (24 * _UNIT + turning) * float(self.weight @ length) + self.blur
+        return np.asarray(self.quadrature + np.minimum(slope * t, _LARGEST_WAVE * float(share.sum()) + turned * t))
 
     def moduli(self, t: Array) -> Array:
         """Upper bounds of |phi| at frequencies up to that which was asked for."""
