@@ -69,15 +69,15 @@ class ByProfile(Forwarding):
         if not self._tests_last:
             before = spent()
             ends = self._answers.tradeoff(direction, alpha)
-            return self._narrowed(direction, alpha, ends, MOST_WORK - (spent() - before) / max(alpha.size, 1))
-        ends = self._narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), MOST_WORK)
+            return self.narrowed(direction, alpha, ends, MOST_WORK - (spent() - before) / max(alpha.size, 1))
+        ends = self.narrowed(direction, alpha, Ends(np.zeros(alpha.size), np.nextafter(1 - alpha, 2.0)), MOST_WORK)
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if wide.size:
             with suppress(WorkSpent):
                 narrow(ends, wide, self._answers.tradeoff(direction, alpha[wide]))
         return ends
 
-    def _narrowed(self, direction: Direction, alpha: Array, ends: Ends, work: float) -> Ends:
+    def narrowed(self, direction: Direction, alpha: Array, ends: Ends, work: float = MOST_WORK) -> Ends:
         """Those of the ends that are wide, narrowed by the profile with so much work for each."""
         (wide,) = np.nonzero(is_wide(ends, self._wide) & (alpha > 0) & (alpha < 1))
         lower, upper = ends.lower.copy(), ends.upper.copy()

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from edgeworth.composition.answered import Ends
+from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.contour.ladder import by_cubics
 from edgeworth.composition.contour.line_profiles import MOST_WIDENINGS, ROUNDING, LineProfiles, sign_of
 
@@ -32,6 +33,8 @@ _ERRORS: dict[Direction, tuple[Kind, Kind]] = {"forward": ("alpha", "acceptance"
 _AT_ZERO: tuple[Kind, Kind] = ("alpha", "beta")
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 _TOUCHES = 1e-9  # relative: a supporting line this near to the curve touches it
+_BRIDGED = 1e-8  # relative width that is asked for where the hull bridges a gap
+_LARGE = 0.9  # a profile of which 1 less it is read by itself
 _HALF_NORMAL = 0.5 * math.sqrt(2 * math.pi)  # half the mass of a normal law over its density there
 
 
@@ -166,7 +169,8 @@ class LineAnswers(LineProfiles):
 
         That curve is asked which should be the lower one: where f has the slope -1 left of the diagonal, it meets its
         mirror image with a slope less steep than that, and is below it on the left. The other one is asked as well
-        where the two ends are left apart, as where they cross once more, or where the hull bridges another gap.
+        where the two ends are left apart, as where they cross once more, or where the hull bridges another gap: there
+        the profile of both says how high, in the end.
         """
         corner = self._errors_at_zero()
         left, right = alpha < min(corner), alpha > max(corner)
@@ -178,6 +182,12 @@ class LineAnswers(LineProfiles):
         for direction, mine in zip(_DIRECTIONS, sides, strict=True):
             open_ = np.flatnonzero(~mine & (lower < (1 - _TOUCHES) * upper))
             self._narrow_by_curve(direction, alpha, open_, lower, upper)
+        for remainder, mine in ((self._remainder, alpha <= 0.5), (None, alpha > 0.5)):
+            (bridged,) = np.nonzero(mine & (lower < (1 - _TOUCHES) * upper))
+            if bridged.size:
+                by_profile = ByProfile(self, _BRIDGED, remainder=remainder)
+                found = by_profile.narrowed("both", alpha[bridged], Ends(lower[bridged], upper[bridged]))
+                lower[bridged], upper[bridged] = found
         return Ends(np.clip(np.minimum(lower, upper), 0.0, 1 - alpha), upper)
 
     def _narrow_by_curve(
@@ -202,10 +212,32 @@ class LineAnswers(LineProfiles):
         steep = 1 - delta - growth * alpha * (1 + ROUNDING) - ROUNDING
         flat = growth * (1 - ROUNDING) * ((1 - alpha) * (1 - ROUNDING) - delta)
         line = np.where(t >= 0, steep, flat)
-        small, t_there = np.broadcast_to(known & (delta > 0.9), alpha.shape), np.broadcast_to(t, alpha.shape)
+        small, t_there = np.broadcast_to(known & (delta > _LARGE), alpha.shape), np.broadcast_to(t, alpha.shape)
         if small.any():
             line[small] = np.maximum(line[small], self._supported_by_errors(alpha[small], t_there[small]))
         return np.where(known, line, 0.0)
+
+    def _remainder(self, _: Direction, t: Array) -> Ends:
+        """Ends of 1 less the larger of both profiles: e^t times that at -t for t < 0.
+
+        Where it is small it is the smaller sum of the two errors, Q[T <= t] + e^t P[T > t] or its mirror image.
+        """
+        size, growth = np.abs(t), np.exp(np.minimum(t, 0.0))
+        delta = self.delta("both", size)
+        lower, upper = 1 - delta.upper - ROUNDING, 1 - delta.lower + ROUNDING
+        small = delta.upper > _LARGE
+        if small.any():
+            far = size[small]
+            (miss, rejected), (other_miss, other_rejected) = (
+                (self._read("beta", far), self._read("alpha", far)),
+                (self._read("alpha", -far), self._read("beta", -far)),
+            )
+            low, high = (
+                np.minimum(one + np.exp(far) * more, other + np.exp(far) * another)
+                for one, more, other, another in zip(miss, rejected, other_miss, other_rejected, strict=True)
+            )
+            lower[small], upper[small] = low * (1 - 4 * ROUNDING), high * (1 + 4 * ROUNDING)
+        return Ends(growth * lower * (1 - ROUNDING), growth * upper * (1 + ROUNDING))
 
     def _supported_by_errors(self, alpha: Array, t: Array) -> Array:
         """The same line as the smaller of Q[T <= t] + e^t (P[T > t] - alpha) and its mirror image, from their ends."""
