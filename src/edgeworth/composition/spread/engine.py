@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial, reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from edgeworth.composition import closed_form
 from edgeworth.composition.by_squares import power
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 _Law = TypeVar("_Law")
+Effort: TypeAlias = Literal["usual", "near", "rough"]
 
 _NORMAL = GaussianLoss, DiscreteGaussianLoss
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
@@ -56,7 +57,8 @@ _WORK = 1.2e10  # products of two masses if none were 0: about a second for the 
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
 _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
-_MORE_NEAR, _COARSER_FAR = 3.0, 5.0  # what points that are closest in the heap may cost more, and their steps far out
+# How many times the work points may cost, and how much longer their steps are far out: near ones are for the heap.
+_EFFORTS = {"usual": (1.0, 1.0), "near": (3.0, 5.0), "rough": (0.05, 1.0)}
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -117,13 +119,13 @@ def _known_rest(rest: TotalLoss) -> Rest | NoiseRest | None:
 
 
 @lru_cache(maxsize=4)
-def prepared(total: TotalLoss) -> SpreadAnswers:
-    """The answers of a total loss; the last few are kept with their laws."""
+def prepared(total: TotalLoss, *, rough: bool = False) -> SpreadAnswers:
+    """The answers of a total loss, from few points if roughly is enough; the last few are kept with their laws."""
     samples, rest = _split(total)
     profile = _known_rest(rest)
     if not samples or profile is None:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
-    return SpreadAnswers(total, partial(_law, samples), profile)
+    return SpreadAnswers(total, partial(_law, samples, effort="rough" if rough else "usual"), profile)
 
 
 @lru_cache(maxsize=4)
@@ -133,7 +135,8 @@ def prepared_alone(total: TotalLoss, *, near: bool = False) -> SpreadAnswers:
     kinks = kinks_of(nothing)
     assert kinks is not None
     rest = Rest(nothing, CurveAnswers(closed_form.compose(nothing)), kinks)
-    return SpreadAnswers(TotalLoss(samples, is_finite=True), partial(_law, samples, near=near), rest)
+    law = partial(_law, samples, effort="near" if near else "usual")
+    return SpreadAnswers(TotalLoss(samples, is_finite=True), law, rest)
 
 
 def has_atoms(total: TotalLoss) -> bool:
@@ -203,11 +206,11 @@ def _rates(loss: SampledLoss) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=6)
-def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | MergedLaw | None:
+def _law(samples: Samples, side: Side, *, effort: Effort = "usual") -> SpreadLaw | MergedLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
     if side != "above" and any(isinstance(loss.base, DiscreteGaussianLoss) for loss, _ in samples):
-        return _merged_law(samples, near=near)
-    grid = _grid(samples, near=near)
+        return _merged_law(samples, effort=effort)
+    grid = _grid(samples, effort=effort)
     try:
         return _product([(one_step(grid, loss, n, side), n) for loss, n in samples], SpreadLaw.times)
     except ComputationFailed:
@@ -217,9 +220,9 @@ def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | Mer
 
 
 @lru_cache(maxsize=2)
-def _merged_law(samples: Samples, *, near: bool) -> MergedLaw:
+def _merged_law(samples: Samples, *, effort: Effort) -> MergedLaw:
     """The law below of samples some of which have atoms, for both directions."""
-    grid = _grid(samples, near=near)
+    grid = _grid(samples, effort=effort)
     return _product([(MergedLaw.of(grid, shares_of(grid, loss, n)), n) for loss, n in samples], MergedLaw.times)
 
 
@@ -228,17 +231,18 @@ def _product(steps: list[tuple[_Law, int]], times: Callable[[_Law, _Law], _Law])
     return reduce(times, (power(one, n, times) for one, n in steps))
 
 
-def _grid(samples: Samples, *, near: bool) -> Graded:
-    """The finest points that the work allows, which is more for points that are to be closest in the heap."""
+def _grid(samples: Samples, *, effort: Effort) -> Graded:
+    """The finest points that the work allows."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
-    more, far = (_MORE_NEAR, _COARSER_FAR) if near else (1.0, 1.0)
+    more, far = _EFFORTS[effort]
     most = more * _WORK * (_MORE_WORK if laplace or all(apart(loss) < _NARROW for loss, _ in samples) else 1.0)
 
     points = centred_for if _are_centred(samples) else graded_for
 
     def affordable(aim: float) -> bool:
         grid = points(samples, aim, far)
-        return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= more * _MOST_POINTS
+        few = sum(grid.halves) <= max(more, 1.0) * _MOST_POINTS
+        return few and sum(_work(grid, loss, n) for loss, n in samples) <= most
 
     coarse, fine = _COARSEST, _FINEST
     if not affordable(coarse):

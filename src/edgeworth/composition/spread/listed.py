@@ -86,7 +86,8 @@ class ListedAnswers(ProfileAlone):
         if float(np.sum(high - low)) > _NEGLIGIBLE * float(np.sum(low)):
             near = place[np.argsort(low - high, kind="stable")[:_MOST_ASKED]]
             low, high = _terms(self._rest.around(side, near), mass, place, room)
-        error = law.error + 2 * float(np.max(slack)) + (place.size + 16) * _UNIT
+        deepest = float(np.max(np.abs(law.log_mass)) + np.max(np.abs(law.place)))
+        error = law.error + 2 * float(np.max(slack)) + (place.size + 8 * deepest + 16) * _UNIT
         least = -math.expm1(min(epsilon, 0.0)) * (1 - 4 * _UNIT)
         return max(float(np.sum(low)) * (1 - error), least), min(float(np.sum(high)) * (1 + error) + law.lost, 1.0)
 
