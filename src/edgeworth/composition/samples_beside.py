@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["applies", "meeting_a_rest"]
 
-_BRIEF, _LONG = 1e7, 4.5e7  # units of work for lines before others are asked, and for a bulk before finer points are
+_BRIEF, _LONG = 1.5e7, 4e7  # units of work for lines before others are asked, and for a bulk before finer points are
 _FINER = 0.4  # of a width that is wide, what a bulk aims at
 _KEPT = 4  # levels of what is merged
 
@@ -60,9 +60,11 @@ def _runs(total: TotalLoss, aim: Aim) -> Answers:
     def bulk(finite: TotalLoss, nats: float) -> Answers:
         return Deferred(lambda: few_samples.prepared_bulk(finite, nats, _FINER * aim.wide))
 
-    def in_turn_after(last: Answers) -> Answers:
-        return Combined(listed, lambda: Combined(rough, lambda: last, aim.wide), aim.wide)
+    def after_lists(points: Answers) -> Answers:
+        return Combined(listed, lambda: points, aim.wide)
 
     sorted_by_jumps = NearRoot(MergedTails(total, bulk, FEW_SAMPLES, rough), rough, aim.wide)
-    both = Combined(Limited(sorted_by_jumps, _LONG), lambda: fine, aim.wide)
-    return Instead(in_turn_after(both), tests=ByProfile(in_turn_after(fine), aim.wide, slow=True))
+    closer = Combined(Limited(sorted_by_jumps, _LONG), lambda: fine, aim.wide)
+    tests, finer = (ByProfile(after_lists(points), aim.wide, slow=True) for points in (rough, fine))
+    made = after_lists(Combined(rough, lambda: closer, aim.wide))
+    return Instead(made, tests=Combined(tests, lambda: finer, aim.wide))

@@ -235,7 +235,8 @@ def _grid(samples: Samples, *, effort: Effort) -> Graded:
     """The finest points that the work allows."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
     more, far = _EFFORTS[effort]
-    most = more * _WORK * (_MORE_WORK if laplace or all(apart(loss) < _NARROW for loss, _ in samples) else 1.0)
+    sparse = laplace or all(apart(loss) < _NARROW and not loss.is_atomic for loss, _ in samples)
+    most = more * _WORK * (_MORE_WORK if sparse else 1.0)
 
     points = centred_for if _are_centred(samples) else graded_for
 
