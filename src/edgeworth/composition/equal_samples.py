@@ -15,7 +15,7 @@ from edgeworth.composition.combined import Combined, Instead
 from edgeworth.composition.deferred import Deferred
 from edgeworth.composition.few_first import Brief
 from edgeworth.composition.rare_atoms import few_samples, listed_runs
-from edgeworth.composition.rare_atoms.merged_tails import Levels, MergedTails
+from edgeworth.composition.rare_atoms.merged_tails import FEW_SAMPLES, MergedTails
 from edgeworth.composition.samples import density, samples
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ _BRIEF, _BRIEFEST = 1e7, 2e6  # units of work for them before others are asked, 
 _LONG = 3.5e7  # the same for runs listed or sorted, so that others may still answer
 _VERY_FEW = 16  # steps, up to which two lists come before a bulk
 _FINER = 0.2  # of a width that is wide, what a bulk aims at
-_NATS = *range(25, 45, 4), *range(45, 110, 8), *range(110, 310, 20), 450  # what is merged is rarer than e^-these
-_LEVELS = Levels(tuple(map(float, _NATS)), below=18.5)
 
 applies = listed_runs.applies
 
@@ -58,11 +56,11 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
     close = _FINER * aim.wide
     rough = max(few_samples.ROUGH, close)
 
-    @lru_cache(maxsize=2 * len(_NATS))
+    @lru_cache(maxsize=2 * len(FEW_SAMPLES.nats))
     def bulk(finite: TotalLoss, nats: float, fine: float) -> Answers:
         return Deferred(lambda: ByProfile(few_samples.prepared(finite, nats, fine), aim.wide, slow=True))
 
-    @lru_cache(maxsize=2 * len(_NATS))
+    @lru_cache(maxsize=2 * len(FEW_SAMPLES.nats))
     def lists(finite: TotalLoss, nats: float, number: int) -> Answers:
         return Deferred(lambda: listed_runs.prepared(finite, nats, number))
 
@@ -80,4 +78,4 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
         others = Combined(Instead(in_order, profile=sorted_by_jumps), lambda: lists(finite, nats, 2), aim.wide)
         return Combined(listed(finite, nats), lambda: others, aim.wide)
 
-    return MergedTails(total, answers, _LEVELS, MergedTails(total, roughly, _LEVELS))
+    return MergedTails(total, answers, FEW_SAMPLES, MergedTails(total, roughly, FEW_SAMPLES))

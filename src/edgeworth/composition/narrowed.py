@@ -16,6 +16,7 @@ from edgeworth.composition import (
     moments,
     noisy_lines,
     residues,
+    samples_beside,
     spread,
 )
 from edgeworth.composition.aim import Aim
@@ -58,6 +59,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
+    | lattice   | few samples with atoms beside a rest      | lines with noise, runs listed, graded points, others  |
     | lattice   | few values, far apart beside narrow steps | mixtures of what answers these, the others            |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
@@ -255,6 +257,12 @@ _TABLE = [
         _has_two_lattices,
         in_turn.mixture_first,
         "two lattices: a mixture of Fourier sums comes first, and {wide} are narrowed by the lattice",
+    ),
+    _Row(
+        "lattice",
+        samples_beside.applies,
+        samples_beside.meeting_a_rest,
+        "samples with atoms beside others: line integrals come first, and {wide} are narrowed by runs beside the rest",
     ),
     _Row(
         "lattice",

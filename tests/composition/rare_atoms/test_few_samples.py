@@ -201,9 +201,10 @@ def test_one_tilt_follows_upon_another():
     bulk = few_samples.prepared(total, 60.0, 1e-3)
     assert len(bulk._runs) > 3
     for way in DIRECTIONS:
-        ladder = bulk._runs[0].bulk._ways[way]._ladder
-        assert all(one.greatest == other.least and one.tilt < other.tilt for one, other in pairwise(ladder))
-        assert all(one.least < one.greatest and one.window[0] < one.window[1] for one in ladder)
+        made = bulk._runs[0].bulk._ways[way]
+        assert all(one.following == other.tilt > one.tilt for one, other in pairwise(made._ladder))
+        assert all(one.window[0] < one.window[1] for one in made._ladder)
+        assert np.all(np.diff(made._range(36)) > 0)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -8,17 +8,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from edgeworth.composition.rare_atoms import listed_runs
+from edgeworth.composition.rare_atoms.beside_bulk import Beside
 from edgeworth.composition.rare_atoms.jumping_atoms import JumpingAtoms, Jumps, Split, bulk_without
 from edgeworth.composition.rare_atoms.smooth_bulk import SmoothBulk, StepLaw
 from edgeworth.errors import Unsupported
+from edgeworth.losses import SampledLoss
 from edgeworth.losses.atomic import MovedAtoms
 
 if TYPE_CHECKING:
     from edgeworth.composition.answered import Direction, Ends
-    from edgeworth.losses import SampledLoss, TotalLoss
+    from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["ROUGH", "prepared"]
+__all__ = ["ROUGH", "prepared", "prepared_bulk"]
 
 _MOST_JUMPS, _MOST_VALUES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25), 10**14  # values with the rare ones
 _MOST_JUMPING = 0.9  # of all steps, in the mean
@@ -47,12 +49,14 @@ class _Bulks:
         self._ways: dict[Direction, SmoothBulk] = {}
 
     def __call__(self, bulk: TotalLoss) -> _Steps:
-        atoms, steps = bulk.parts[0]
+        *others, (atoms, steps) = bulk.parts
         assert isinstance(atoms, MovedAtoms)
         if not self._ways:  # the first has all steps
-            law = StepLaw.of(atoms)
-            made = [SmoothBulk(one, steps, self._nats, self._fine) for one in (law, law.mirrored())]
-            self._ways = {"forward": made[0], "backward": made[1]}
+            law, depth = StepLaw.of(atoms), (self._nats, self._fine)
+            self._ways = {
+                "forward": SmoothBulk(law, steps, *depth, Beside(tuple(others))),
+                "backward": SmoothBulk(law.mirrored(), steps, *depth, Beside(tuple(others), mirrored=True)),
+            }
         return _Steps(self._ways, steps)
 
 
@@ -61,21 +65,33 @@ def _splits(total: TotalLoss, nats: float) -> list[Split]:
 
     The more atoms jump the smoother is the bulk, but there are more numbers of jumps, and more values of these.
     """
-    loss, n = listed_runs.equal_steps(total)
-    assert loss.atoms is not None
-    size = loss.atoms.loss.size
-    found: dict[int, float] = {}
-    for most in _MOST_JUMPS:
-        kept = _least_kept(loss, n, nats, min(most, n))
-        jumps = min(Jumps(loss, n, kept).likely(nats, _MOST_JUMPS[-1]), n)
-        if kept not in found and math.comb(size - kept + jumps, jumps) <= _MOST_VALUES:
-            bulk = bulk_without(total, Split(0, kept), 0)
-            assert isinstance(bulk.parts[0][0], MovedAtoms)
-            made = SmoothBulk(StepLaw.of(bulk.parts[0][0]), n, nats, _USUAL)
-            found[kept] = max(made.largest_lump() / _SMALL_LUMP, made.most_points() / _MANY_POINTS, 1.0)
-            if found[kept] == 1:
-                break
-    return [Split(0, kept) for kept in sorted(found, key=lambda kept: (found[kept], -kept))]
+    found: dict[Split, float] = {}
+    for number in jumping_parts(total):
+        loss, n = total.parts[number]
+        assert isinstance(loss, SampledLoss)
+        assert loss.atoms is not None
+        for most in _MOST_JUMPS:
+            split = Split(number, _least_kept(loss, n, nats, min(most, n)))
+            jumps = min(Jumps(loss, n, split.kept).likely(nats, _MOST_JUMPS[-1]), n)
+            values = math.comb(loss.atoms.loss.size - split.kept + jumps, jumps)
+            if split not in found and values <= _MOST_VALUES:
+                found[split] = _badness(total, split, nats)
+                if found[split] == 1:
+                    break
+    return sorted(found, key=lambda split: (found[split], -split.kept))
+
+
+def jumping_parts(total: TotalLoss) -> list[int]:
+    """The numbers of the samples with finitely many atoms, and not too many steps."""
+    return [number for number, part in enumerate(total.parts) if listed_runs.are_few(*part)]
+
+
+def _badness(total: TotalLoss, split: Split, nats: float) -> float:
+    """1 for a bulk that has neither lumps nor too many points, and how many times more of these elsewhere."""
+    *others, (atoms, n) = bulk_without(total, split, 0).parts
+    assert isinstance(atoms, MovedAtoms)
+    made = SmoothBulk(StepLaw.of(atoms), n, nats, _USUAL, Beside(tuple(others)))
+    return max(made.largest_lump() / _SMALL_LUMP, made.most_points() / _MANY_POINTS, 1.0)
 
 
 def _least_kept(loss: SampledLoss, n: int, nats: float, most: int) -> int:
@@ -92,9 +108,19 @@ def _least_kept(loss: SampledLoss, n: int, nats: float, most: int) -> int:
 
 @lru_cache(maxsize=8)
 def prepared(total: TotalLoss, nats: float, fine: float) -> JumpingAtoms:
-    """The answers of a total loss, the last few of which are kept."""
+    """The answers of a total loss, which are searched with rougher ones; the last few are kept."""
     before = next(width for width in _WIDTHS[::-1] if width > fine) if fine < _WIDTHS[0] else None
     quick = None if before is None else prepared(total, nats, before)
+    return _made(total, nats, fine, quick)
+
+
+@lru_cache(maxsize=2)
+def prepared_bulk(total: TotalLoss, nats: float, fine: float) -> JumpingAtoms:
+    """The same alone, for readings of delta."""
+    return _made(total, nats, fine, None)
+
+
+def _made(total: TotalLoss, nats: float, fine: float, quick: JumpingAtoms | None) -> JumpingAtoms:
     for split in [quick.split] if quick is not None else _splits(total, nats):
         with suppress(Unsupported):
             return JumpingAtoms(total, split, (nats, _NEGLIGIBLE * fine), _Bulks(nats, fine), quick)

@@ -218,7 +218,9 @@ class JumpingAtoms(ProfileAlone):
         values = MergedValues(np.zeros(1), np.ones(1), np.ones(1))
         for k in range(most + 1):
             weighed, bulk = _weighed(values, jumps.of_bulk(), n, k), bulk_without(total, split, k)
-            self._runs.append(_Runs(weighed, bulk_of(bulk), Chernoff(TiltedSums(bulk))) if k < n else _all(weighed))
+            others = TotalLoss(tuple(part for part in bulk.parts if part[1] > 0), is_finite=True)
+            known = bool(others.parts)
+            self._runs.append(_Runs(weighed, bulk_of(bulk), Chernoff(TiltedSums(others))) if known else _all(weighed))
             if k < most:
                 values, dropped = _without_rare(values.times(jumps.values), n, k + 1, nats)
                 self._dropped += dropped
@@ -283,7 +285,7 @@ class _Terms:
 
 
 def _all(values: MergedValues) -> _Runs:
-    """The runs of which every step jumps."""
+    """The runs of which every step jumps, and nothing is beside them."""
     return _Runs(values, _Nothing(), _Nothing())
 
 

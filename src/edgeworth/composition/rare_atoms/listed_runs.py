@@ -27,10 +27,10 @@ from edgeworth.losses import PairedValues, SampledLoss
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeworth.losses import TotalLoss
+    from edgeworth.losses import PrivacyLoss, TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["applies", "equal_steps", "listed", "prepared"]
+__all__ = ["applies", "are_few", "equal_steps", "listed", "prepared"]
 
 _UNIT = 2.0**-53
 _MOST_STEPS = 400
@@ -80,10 +80,16 @@ def applies(total: TotalLoss) -> bool:
     >>> applies(TotalLoss.of(sample**20)), applies(TotalLoss.of(sample**20 * ew.Laplace(1.0)))
     (True, False)
     """
-    if len(total.parts) != 1:
-        return False
-    loss, n = total.parts[0]
-    return isinstance(loss, SampledLoss) and loss.is_atomic and n <= _MOST_STEPS
+    return len(total.parts) == 1 and _is_sample(*total.parts[0])
+
+
+def _is_sample(loss: PrivacyLoss, n: int) -> bool:
+    return isinstance(loss, SampledLoss) and loss.is_atomic and 0 < n <= _MOST_STEPS
+
+
+def are_few(loss: PrivacyLoss, n: int) -> bool:
+    """Whether these are few samples whose outcomes are finitely many."""
+    return _is_sample(loss, n) and all(map(math.isfinite, loss.support))
 
 
 def _atoms(loss: SampledLoss) -> _Atoms:
@@ -95,7 +101,7 @@ def _atoms(loss: SampledLoss) -> _Atoms:
 def equal_steps(total: TotalLoss) -> tuple[SampledLoss, int]:
     """The step of such a total, whose outcomes are finitely many, and how often it is taken."""
     loss, n = total.parts[0]
-    if not (applies(total) and isinstance(loss, SampledLoss) and all(map(math.isfinite, loss.support))):
+    if not (len(total.parts) == 1 and isinstance(loss, SampledLoss) and are_few(loss, n)):
         raise Unsupported("these are not few equal samples with finitely many atoms")
     return loss, n
 

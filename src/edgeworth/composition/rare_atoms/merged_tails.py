@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["NATS", "Levels", "MergedTails", "applies", "merged"]
+__all__ = ["FEW_SAMPLES", "NATS", "Levels", "MergedTails", "applies", "merged"]
 
 NATS = 23.0  # below a reading, what is merged is of no account: e^-23 = 1e-10
 _NOT_LISTED = math.exp(-690.0)  # at least what a law leaves out, in one step
@@ -113,6 +113,8 @@ class Levels(NamedTuple):
 
 
 _USUAL = Levels()
+_NATS = *range(25, 45, 4), *range(45, 110, 8), *range(110, 310, 20), 450
+FEW_SAMPLES = Levels(tuple(map(float, _NATS)), below=18.5)  #: of few samples, of which every outcome more is a cost
 
 
 class MergedTails:

@@ -20,6 +20,7 @@ from edgeworth.composition.lattice.masses import Masses
 from edgeworth.composition.lattice.outside import NOTHING
 from edgeworth.composition.lattice.smoothed import Line, smoothed
 from edgeworth.composition.lattice.transforms import REACH, transform
+from edgeworth.composition.rare_atoms.beside_bulk import NOTHING_BESIDE, Beside
 from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = ["SmoothBulk", "StepLaw"]
 
 _UNIT = 2.0**-53
 _MOST_POINTS = 2**20  # of a transform: 16 MB
+_MOST_KEPT = 2**22  # points of all transforms, and of all readings: 32 MB and 64 MB
 _EXCESS = 7.0  # nats between a reading and the scale of the tilt that serves it
 _STEEPER = 4.0  # times as steep is the next tilt, at the most
 _OUTSIDE = 32.0  # nats: the tilted mass outside a window
@@ -91,27 +93,52 @@ class StepLaw(NamedTuple):
 
 
 class _Rung(NamedTuple):
-    """A tilt, between which losses of one step its readings are, the steepest tilt of these, and the law's window."""
+    """A tilt, that of the next rung, the steepest tilt of what is read between, and the law's window."""
 
     tilt: float
-    least: float
-    greatest: float
+    following: float
     steepest: float
     window: tuple[float, float]
 
 
-class _Between(NamedTuple):
-    """Where the scales e^(K(c) - ct) of two tilts are the same, how far above the least of any, and the tilt of that.
+class _Sum(NamedTuple):
+    """So many steps, and what is beside them."""
 
-    Places, and nats, of one step.
-    """
+    law: StepLaw
+    steps: int
+    beside: Beside
+
+    def log_moments(self, tilt: Array) -> Array:
+        """K(c) of all at some tilts, roughly."""
+        return self.steps * self.law.log_moments(tilt) + self.beside.log_moments(tilt)
+
+    def spread(self, tilt: float) -> float:
+        """The standard deviation at a tilt."""
+        return math.hypot(math.sqrt(self.steps) * self.law.spread(tilt), self.beside.spread(tilt))
+
+    def where_equal(self, low: float, high: float) -> float:
+        """Where the scales e^(K(c) - ct) of two tilts are the same."""
+        k = self.log_moments(np.array([low, high]))
+        return float(k[1] - k[0]) / (high - low)
+
+    def window(self, tilt: float) -> tuple[float, float]:
+        """Losses outside of which there is next to no mass at a tilt, by Chernoff's inequality."""
+        shift = _NEARBY / self.spread(tilt)
+        k = self.log_moments(tilt + np.concatenate([[0.0], shift, -shift]))
+        right, left = (k[some] - k[0] + _OUTSIDE for some in (np.s_[1 : shift.size + 1], np.s_[shift.size + 1 :]))
+        ends = [self.steps * float(self.law.place[end]) + self.beside.ends[end] for end in (0, -1)]
+        return max(ends[0], float(np.max(-left / shift))), min(ends[1], float(np.min(right / shift)))
+
+
+class _Between(NamedTuple):
+    """Where the scales of two tilts are the same, how far above the least of any, in nats, and the tilt of that."""
 
     place: float
     excess: float
     tilt: float
 
 
-def _between(law: StepLaw, low: float, high: float) -> _Between:
+def _between(law: _Sum, low: float, high: float) -> _Between:
     tilts = low + (high - low) * np.concatenate([[0.0], _BETWEEN, [1.0]])
     k = law.log_moments(tilts)
     place = float(k[-1] - k[0]) / (high - low)
@@ -120,50 +147,41 @@ def _between(law: StepLaw, low: float, high: float) -> _Between:
     return _Between(place, float(scale[0] - scale[least]), float(tilts[least]))
 
 
-def _next_tilt(law: StepLaw, n: int, tilt: float) -> tuple[float, _Between]:
+def _next_tilt(law: _Sum, tilt: float) -> tuple[float, _Between]:
     """The greatest tilt of which all readings between are served well by either, and what is between."""
     low, high = tilt, 1 + _STEEPER * (tilt - 1)
     found = _between(law, tilt, high)
-    if n * found.excess <= _EXCESS:
+    if found.excess <= _EXCESS:
         return high, found
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if n * _between(law, tilt, middle).excess <= _EXCESS else (low, middle)
+        low, high = (middle, high) if _between(law, tilt, middle).excess <= _EXCESS else (low, middle)
     return high, _between(law, tilt, high)
 
 
-def _window(law: StepLaw, n: int, tilt: float) -> tuple[float, float]:
-    """Losses of n tilted steps outside of which there is next to no mass, by Chernoff's inequality."""
-    shift = _NEARBY / (math.sqrt(n) * law.spread(tilt))
-    k = law.log_moments(tilt + np.concatenate([[0.0], shift, -shift]))
-    right, left = (n * (k[some] - k[0]) + _OUTSIDE for some in (np.s_[1 : shift.size + 1], np.s_[shift.size + 1 :]))
-    ends = n * float(law.place[0]), n * float(law.place[-1])
-    return max(ends[0], float(np.max(-left / shift))), min(ends[1], float(np.min(right / shift)))
-
-
-def _rungs(law: StepLaw, n: int, nats: float) -> list[_Rung]:
+def _rungs(law: _Sum, nats: float) -> list[_Rung]:
     """Tilts for all places from the left end on to where the profile is rarer than e^-nats.
 
     The first reaches as far left as the law has mass: 1 - e^t + E[(e^t - X)_+] has digits at the tilts of delta, too.
     """
     made: list[_Rung] = []
-    least = _window(law, n, 0.0)[0] / n
-    tilt = 1 + 1 / max(n * abs(least), n * law.spread(1.0), 1e-300)
+    tilt = 1 + 1 / max(abs(law.window(0.0)[0]), law.steps * law.law.spread(1.0), 1e-300)
     while len(made) < _MOST_RUNGS and tilt < _STEEPEST:
-        following, end = _next_tilt(law, n, tilt)
+        following, end = _next_tilt(law, tilt)
         spend(_LADDER)
-        made.append(_Rung(tilt, least, end.place, end.tilt, _window(law, n, tilt)))
-        tilt, least = following, end.place
-        if n * (float(law.log_moments(np.array([tilt]))[0]) - (tilt - 1) * least) < -nats:
+        made.append(_Rung(tilt, following, end.tilt, law.window(tilt)))
+        tilt = following
+        if float(law.log_moments(np.array([tilt]))[0]) - (tilt - 1) * end.place < -nats:
             break
     return made
 
 
 class _Points(NamedTuple):
-    """The transform of a step at the tilt of a rung, and the points that it is for."""
+    """The transforms of a step and of what is beside at the tilt of a rung, and the points that they are for."""
 
     rung: _Rung
     step: Transform
+    beside: list[tuple[Transform, int]]
     h: float
     size: int
 
@@ -171,37 +189,49 @@ class _Points(NamedTuple):
 class SmoothBulk:
     """The profile of n steps or fewer in one direction, certain up to `fine` of itself where that can be had."""
 
-    def __init__(self, law: StepLaw, n: int, nats: float, fine: float) -> None:
-        self._law, self._n, self._nats, self._fine = law, n, nats, fine
+    def __init__(self, law: StepLaw, n: int, nats: float, fine: float, beside: Beside = NOTHING_BESIDE) -> None:
+        self._law, self._n, self._nats, self._fine, self._beside = law, n, nats, fine, beside
         self._points: dict[int, _Points] = {}
         self._tails: dict[tuple[int, int], SmoothTail] = {}
+        self._ranges: dict[int, Array] = {}
 
     @cached_property
     def _ladder(self) -> list[_Rung]:
-        return _rungs(self._law, self._n, self._nats)
+        return _rungs(_Sum(self._law, self._n, self._beside), self._nats)
 
     def most_points(self) -> float:
         """How many points the longest transform would have."""
-        return max((self._period(rung) / self._finest(rung) for rung in self._ladder), default=0.0)
+        rungs = range(len(self._ladder))
+        return max((self._period(number) / self._finest(number) for number in rungs), default=0.0)
 
     def largest_lump(self) -> float:
         """How many nats one of its largest losses that count adds to a tilted law: between lumps a tilt is no guide."""
         return max((rung.steepest * self._law.lump(rung.steepest) for rung in self._ladder), default=0.0)
 
-    def _period(self, rung: _Rung) -> float:
-        low, high = self._n * rung.least, self._n * rung.greatest
-        return _LONGER * max(rung.window[1] - low, high - rung.window[0], high - low)
+    def _range(self, steps: int) -> Array:
+        """Places of so many steps: the first that is read, and up to where each of the rungs serves."""
+        if steps not in self._ranges:
+            law = _Sum(self._law, steps, self._beside)
+            ends = [law.where_equal(rung.tilt, rung.following) for rung in self._ladder]
+            self._ranges[steps] = np.array([law.window(0.0)[0], *ends])
+        return self._ranges[steps]
 
-    def _finest(self, rung: _Rung) -> float:
+    def _period(self, number: int) -> float:
+        low, high = map(float, self._range(self._n)[number : number + 2])
+        window = self._ladder[number].window
+        return _LONGER * max(window[1] - low, high - window[0], high - low)
+
+    def _finest(self, number: int) -> float:
         """The distance of points that resolve so little noise as leaves the steepest reading certain."""
-        return math.pi * math.sqrt(self._fine) / (REACH * rung.steepest)
+        return math.pi * math.sqrt(self._fine) / (REACH * self._ladder[number].steepest)
 
     def delta(self, steps: int, t: Array) -> Ends:
         """Ends of the profile of so many steps; where no tilt serves them, those of any law."""
         lower, upper = np.zeros(t.size), np.ones(t.size)
-        which = np.searchsorted(steps * np.array([rung.greatest for rung in self._ladder]), t)
-        if self._ladder:  # there is none for a law of one loss
-            which[t < steps * self._ladder[0].least] = len(self._ladder)
+        if not self._ladder:  # there is none for a law of one loss
+            return Ends(lower, upper)
+        which = np.searchsorted(self._range(steps)[1:], t)
+        which[t < self._range(steps)[0]] = len(self._ladder)
         for number in np.unique(which[which < len(self._ladder)]).tolist():
             (some,) = np.nonzero(which == number)
             lower[some], upper[some] = self._read(number, steps, t[some])
@@ -209,7 +239,7 @@ class SmoothBulk:
 
     def _read(self, number: int, steps: int, t: Array) -> Ends:
         """By the tilt of one rung; places are certain up to s: e^-s delta'(t + s) <= delta(t) <= e^s delta'(t - s)."""
-        slack = steps * (self._law.off + 2.0**-49 * self._law.farthest)
+        slack = steps * (self._law.off + 2.0**-49 * self._law.farthest) + self._beside.slack
         tail = self._tail(number, steps, slack)
         window, growth = tail.window, math.exp(slack)
         first, last = (window.offset + window.h * (window.first + k) for k in (_BESIDE, window.size - 1 - _BESIDE))
@@ -221,19 +251,27 @@ class SmoothBulk:
     def _tail(self, number: int, steps: int, slack: float) -> SmoothTail:
         if (number, steps) not in self._tails:
             points = self._of_rung(number)
-            line = Line("delta", [(points.step, steps)], points.rung.tilt, points.h, points.size)
-            kept = steps * points.rung.least - 2 * slack, steps * points.rung.greatest + 2 * slack
-            self._tails[number, steps] = smoothed(line, kept)
+            parts = [(points.step, steps)] * (steps > 0) + points.beside
+            line = Line("delta", parts, points.rung.tilt, points.h, points.size)
+            low, high = map(float, self._range(steps)[number : number + 2])
+            made = smoothed(line, (low - 2 * slack, high + 2 * slack))
+            held = made.window.size + sum(tail.window.size for tail in self._tails.values())
+            while self._tails and held > _MOST_KEPT:
+                held -= self._tails.pop(next(iter(self._tails))).window.size
+            self._tails[number, steps] = made
         return self._tails[number, steps]
 
     def _of_rung(self, number: int) -> _Points:
         """The noise is as little as the steepest reading asks for, or as the points that there may be can resolve."""
         if number not in self._points:
-            rung = self._ladder[number]
-            period = self._period(rung)
-            h = max(self._finest(rung), period / _MOST_POINTS)
+            rung, period = self._ladder[number], self._period(number)
+            h = max(self._finest(number), period / _MOST_POINTS)
             size = 2 * fft.next_fast_len(math.ceil(period / h / 2) + 8 * _BESIDE, real=True)
-            self._points[number] = _Points(rung, self._transform(rung.tilt, h, size), h, size)
+            kinds = 1 + self._beside.kinds
+            while self._points and kinds * (size + sum(points.size for points in self._points.values())) > _MOST_KEPT:
+                del self._points[next(iter(self._points))]
+            step, beside = self._transform(rung.tilt, h, size), self._beside.transforms(rung.tilt, h, size)
+            self._points[number] = _Points(rung, step, beside, h, size)
         return self._points[number]
 
     def _transform(self, tilt: float, h: float, size: int) -> Transform:

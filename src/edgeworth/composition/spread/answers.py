@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.profile_alone import ProfileAlone
+from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgeworth.composition.profile_alone import Way
-    from edgeworth.composition.spread.law import Side, SpreadLaw
+    from edgeworth.composition.spread.law import Side
+    from edgeworth.composition.spread.merged import MergedLaw
     from edgeworth.composition.spread.noise_rest import NoiseRest
     from edgeworth.composition.spread.rest import Rest, Sides
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
+
+    Law = SpreadLaw | MergedLaw
 
 __all__ = ["SpreadAnswers"]
 
@@ -41,14 +45,14 @@ _CLOSE = 1e-6  # from one of them to the next at the least: what is between is k
 class SpreadAnswers(ProfileAlone):
     """Ends of delta from laws above and below that of the samples."""
 
-    def __init__(self, total: TotalLoss, law: Callable[[Side], SpreadLaw | None], rest: Rest | NoiseRest) -> None:
+    def __init__(self, total: TotalLoss, law: Callable[[Side], Law | None], rest: Rest | NoiseRest) -> None:
         super().__init__(total)
         self._law, self._rest = cache(law), rest
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """Ends of delta at one eps."""
         above = self._law("above")
-        assert above is not None
+        assert isinstance(above, SpreadLaw)
         sign = -1 if side == "forward" else 1
         profile = self._rest.around(side, epsilon + sign * (above.least + _thinned(above)))
         upper = self._mean(above, side, epsilon, profile.upper, -1)
@@ -64,21 +68,24 @@ class SpreadAnswers(ProfileAlone):
         lower = self._mean(below, side, epsilon, profile.lower, 1)
         return max(lower * (1 - 8 * _UNIT), alone)
 
-    def _mean(
-        self, law: SpreadLaw, side: Side, epsilon: float, profile: Callable[[Array], Array], outward: int
-    ) -> float:
+    def _mean(self, law: Law, side: Side, epsilon: float, profile: Callable[[Array], Array], outward: int) -> float:
         """E[x delta_R(eps - S)] or E[delta'_R(eps + S)] of a law on points, from one end of the profile of the rest.
 
         The end is read at places moved to where it is farther out by more than the rounding of the place.
         """
-        (held,) = np.nonzero(law.mass)
-        spend(_POINT * held.size)
-        loss, mass = law.least + law.grid.points[held], law.mass[held]
+        point, mass, farther = law.outcomes
+        spend(_POINT * point.size)
+        loss = law.least + point
         room = 8 * _UNIT * (abs(epsilon) + 8 * (abs(law.least) + abs(law.grid.points[0])) + np.abs(loss))
-        if side == "forward":
-            terms = mass * np.exp(loss) * profile(epsilon - loss + outward * room)
+        if farther is None:
+            place, weight = loss, np.exp(loss)
         else:
-            terms = mass * profile(epsilon + loss + outward * room)
+            place, weight = loss + np.log1p(farther), (1 + farther) * np.exp(loss)
+            room += (4 * law.error + 8 * _UNIT) * np.log1p(farther)
+        if side == "forward":
+            terms = mass * weight * profile(epsilon - place + outward * room)
+        else:
+            terms = mass * profile(epsilon + place + outward * room)
         return float(np.sum(terms)) * (1 - outward * 2 * (law.error + 16 * _UNIT))
 
 

@@ -7,8 +7,8 @@ No lattice holds both the narrow heap of the samples' loss and the atoms beside 
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial, reduce
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from edgeworth.composition import closed_form
 from edgeworth.composition.by_squares import power
@@ -17,20 +17,38 @@ from edgeworth.composition.samples import Samples, density
 from edgeworth.composition.spread import noise_rest
 from edgeworth.composition.spread.answers import SpreadAnswers
 from edgeworth.composition.spread.law import SpreadLaw
+from edgeworth.composition.spread.listed import ListedAnswers
+from edgeworth.composition.spread.merged import MergedLaw
 from edgeworth.composition.spread.noise_rest import NoiseRest
-from edgeworth.composition.spread.resolution import centred_for, graded_for
+from edgeworth.composition.spread.resolution import apart, centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
-from edgeworth.composition.spread.steps import one_step
+from edgeworth.composition.spread.steps import one_step, shares_of
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
+from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import PrivacyLoss
 
-__all__ = ["applies", "applies_alone", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
+__all__ = [
+    "applies",
+    "applies_alone",
+    "has_atoms",
+    "has_noise_alone",
+    "prepared",
+    "prepared_alone",
+    "prepared_runs",
+    "reach_of_rest",
+    "samples_of",
+]
 
+_Law = TypeVar("_Law")
+Effort: TypeAlias = Literal["usual", "near", "rough"]
+
+_NORMAL = GaussianLoss, DiscreteGaussianLoss
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
 _DENSE = 1e-3  # n p^2, from which on lines have all digits of many samples
@@ -39,7 +57,8 @@ _WORK = 1.2e10  # products of two masses if none were 0: about a second for the 
 _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Laplace noise, and what that allows
 _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
-_MORE_NEAR, _COARSER_FAR = 3.0, 5.0  # what points that are closest in the heap may cost more, and their steps far out
+# How many times the work points may cost, and how much longer their steps are far out: near ones are for the heap.
+_EFFORTS = {"usual": (1.0, 1.0), "near": (3.0, 5.0), "rough": (0.05, 1.0)}
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -82,7 +101,7 @@ def _have_points(samples: Samples) -> bool:
     most = _MOST_CENTRED if sparse else _MOST_SAMPLES
     few = sum(n for _, n in samples) <= most and len(samples) <= _MOST_PARTS
     usual = all(
-        _LEAST_APART <= _apart(loss) <= _MOST_APART and low <= loss.rate <= high
+        _LEAST_APART <= apart(loss) <= _MOST_APART and low <= loss.rate <= high
         for loss, _ in samples
         for low, high in [_rates(loss)]
     )
@@ -100,13 +119,13 @@ def _known_rest(rest: TotalLoss) -> Rest | NoiseRest | None:
 
 
 @lru_cache(maxsize=4)
-def prepared(total: TotalLoss) -> SpreadAnswers:
-    """The answers of a total loss; the last few are kept with their laws."""
+def prepared(total: TotalLoss, *, rough: bool = False) -> SpreadAnswers:
+    """The answers of a total loss, from few points if roughly is enough; the last few are kept with their laws."""
     samples, rest = _split(total)
     profile = _known_rest(rest)
     if not samples or profile is None:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
-    return SpreadAnswers(total, partial(_law, samples), profile)
+    return SpreadAnswers(total, partial(_law, samples, effort="rough" if rough else "usual"), profile)
 
 
 @lru_cache(maxsize=4)
@@ -116,7 +135,23 @@ def prepared_alone(total: TotalLoss, *, near: bool = False) -> SpreadAnswers:
     kinks = kinks_of(nothing)
     assert kinks is not None
     rest = Rest(nothing, CurveAnswers(closed_form.compose(nothing)), kinks)
-    return SpreadAnswers(TotalLoss(samples, is_finite=True), partial(_law, samples, near=near), rest)
+    law = partial(_law, samples, effort="near" if near else "usual")
+    return SpreadAnswers(TotalLoss(samples, is_finite=True), law, rest)
+
+
+def has_atoms(total: TotalLoss) -> bool:
+    """Whether some of the samples that are put on graded points have atoms."""
+    return applies(total) and any(loss.is_atomic for loss, _ in _split(total)[0])
+
+
+@lru_cache(maxsize=4)
+def prepared_runs(total: TotalLoss) -> ListedAnswers:
+    """The answers of a total loss from lists of all runs of the samples with atoms beside all else."""
+    samples, rest = _parted(total, (DiscreteGaussianLoss,))
+    profile = _known_rest(rest) if samples and rest.parts else None
+    if profile is None:
+        raise Unsupported("there are no samples with atoms here beside steps that another engine has all digits of")
+    return ListedAnswers(total, samples, profile)
 
 
 def reach_of_rest(total: TotalLoss) -> float:
@@ -137,9 +172,9 @@ def samples_of(total: TotalLoss) -> Samples:
 @lru_cache(maxsize=8)
 def _split(total: TotalLoss) -> tuple[Samples, TotalLoss]:
     """The samples, and all else: those of Laplace noise are part of that where they cannot be among the former."""
-    both = _parted(total, (GaussianLoss, LaplaceLoss))
+    both = _parted(total, (*_NORMAL, LaplaceLoss))
     if any(isinstance(loss.base, LaplaceLoss) for loss, _ in both[0]) and not _fit(*both):
-        normal = _parted(total, (GaussianLoss,))
+        normal = _parted(total, _NORMAL)
         return normal if _fit(*normal) else both
     return both
 
@@ -149,7 +184,7 @@ def _parted(total: TotalLoss, bases: tuple[type[PrivacyLoss], ...]) -> tuple[Sam
     samples: list[tuple[SampledLoss, int]] = []
     rest: list[tuple[PrivacyLoss, int]] = []
     for loss, n in ((loss, n) for loss, n in total.parts if n > 0):
-        if isinstance(loss, SampledLoss) and isinstance(loss.base, bases) and _apart(loss) > 0:
+        if isinstance(loss, SampledLoss) and isinstance(loss.base, bases) and apart(loss) > 0:
             samples.append((loss, n))
         else:
             rest.append((loss, n))
@@ -158,50 +193,57 @@ def _parted(total: TotalLoss, bases: tuple[type[PrivacyLoss], ...]) -> tuple[Sam
 
 def _have_points_in_common(samples: Samples) -> bool:
     """Whether next to the largest loss of Laplace noise the heap of the samples of Gaussian noise is no mere point."""
-    heaps = [_apart(loss) * loss.rate * math.sqrt(n) for loss, n in samples if isinstance(loss.base, GaussianLoss)]
+    heaps = [apart(loss) * loss.rate * math.sqrt(n) for loss, n in samples if isinstance(loss.base, _NORMAL)]
     ranges = [loss.support[1] - loss.support[0] for loss, _ in samples if isinstance(loss.base, LaplaceLoss)]
     return min(heaps, default=1.0) >= _NARROWEST_HEAP * max(ranges, default=0.0)
 
 
 def _rates(loss: SampledLoss) -> tuple[float, float]:
-    """Between which its law has points; below that the places of the atoms of Laplace noise have too few digits."""
-    return (_LEAST_RATE, _LARGEST_LAPLACE_RATE) if isinstance(loss.base, LaplaceLoss) else (0.0, _LARGEST_RATE)
-
-
-def _apart(loss: SampledLoss) -> float:
-    """How far apart the two laws of the noise are, in its own scale: mu, or theta; 0 for what is no such noise."""
-    if isinstance(loss.base, GaussianLoss):
-        return loss.base.mu
-    return loss.base.theta if isinstance(loss.base, LaplaceLoss) else 0.0
+    """Between which its law has points; below that the places of atoms have too few digits."""
+    if isinstance(loss.base, LaplaceLoss):
+        return _LEAST_RATE, _LARGEST_LAPLACE_RATE
+    return (_LEAST_RATE if loss.is_atomic else 0.0), _LARGEST_RATE
 
 
 @lru_cache(maxsize=6)
-def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | None:
+def _law(samples: Samples, side: Side, *, effort: Effort = "usual") -> SpreadLaw | MergedLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
-    grid = _grid(samples, near=near)
-    found: SpreadLaw | None = None
+    if side != "above" and any(isinstance(loss.base, DiscreteGaussianLoss) for loss, _ in samples):
+        return _merged_law(samples, effort=effort)
+    grid = _grid(samples, effort=effort)
     try:
-        for loss, n in samples:
-            law = power(one_step(grid, loss, n, side), n, SpreadLaw.times)
-            found = law if found is None else found.times(law)
+        return _product([(one_step(grid, loss, n, side), n) for loss, n in samples], SpreadLaw.times)
     except ComputationFailed:
         if side == "above":
             raise
         return None
-    return found
 
 
-def _grid(samples: Samples, *, near: bool) -> Graded:
-    """The finest points that the work allows, which is more for points that are to be closest in the heap."""
+@lru_cache(maxsize=2)
+def _merged_law(samples: Samples, *, effort: Effort) -> MergedLaw:
+    """The law below of samples some of which have atoms, for both directions."""
+    grid = _grid(samples, effort=effort)
+    return _product([(MergedLaw.of(grid, shares_of(grid, loss, n)), n) for loss, n in samples], MergedLaw.times)
+
+
+def _product(steps: list[tuple[_Law, int]], times: Callable[[_Law, _Law], _Law]) -> _Law:
+    """The law of the sum of so many of each."""
+    return reduce(times, (power(one, n, times) for one, n in steps))
+
+
+def _grid(samples: Samples, *, effort: Effort) -> Graded:
+    """The finest points that the work allows."""
     laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
-    more, far = (_MORE_NEAR, _COARSER_FAR) if near else (1.0, 1.0)
-    most = more * _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
+    more, far = _EFFORTS[effort]
+    sparse = laplace or all(apart(loss) < _NARROW and not loss.is_atomic for loss, _ in samples)
+    most = more * _WORK * (_MORE_WORK if sparse else 1.0)
 
     points = centred_for if _are_centred(samples) else graded_for
 
     def affordable(aim: float) -> bool:
         grid = points(samples, aim, far)
-        return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= more * _MOST_POINTS
+        few = sum(grid.halves) <= max(more, 1.0) * _MOST_POINTS
+        return few and sum(_work(grid, loss, n) for loss, n in samples) <= most
 
     coarse, fine = _COARSEST, _FINEST
     if not affordable(coarse):
@@ -215,7 +257,7 @@ def _grid(samples: Samples, *, near: bool) -> Graded:
 def _are_centred(samples: Samples) -> bool:
     """Whether the points are on both sides of the heap: some samples of Gaussian noise that is not small."""
     many = sum(n for _, n in samples) >= _CENTRED
-    return many and all(isinstance(loss.base, GaussianLoss) and loss.base.mu <= _CENTRED_MU for loss, _ in samples)
+    return many and all(isinstance(loss.base, _NORMAL) and apart(loss) <= _CENTRED_MU for loss, _ in samples)
 
 
 def _work(grid: Graded, loss: SampledLoss, n: int) -> float:

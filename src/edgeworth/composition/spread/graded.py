@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from edgeworth.losses.law import Array
 
-__all__ = ["FLOOR", "Graded", "Sums", "product"]
+__all__ = ["FLOOR", "Graded", "Run", "Sums", "convolved", "product", "put"]
 
 _UNIT = 2.0**-53
 _PRODUCTS = 500.0  # that are one unit of work
@@ -130,7 +130,7 @@ def product(grid: Graded, one: Array, other: Array, *, with_tents: bool) -> Sums
     return Sums(made.mass, made.tents, made.beyond)
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """Values at neighbouring points of a lattice, or in neighbouring cells, and the number of the first one."""
 
     first: int
@@ -144,7 +144,7 @@ class _Made:
         self.grid, self._with_tents = grid, with_tents
         self.mass, self.tents, self.beyond = np.zeros(grid.points.size), np.zeros(grid.points.size), (0.0, 0.0)
 
-    def add(self, j: int, sums: _Run, raised: _Run | None) -> None:
+    def add(self, j: int, sums: Run, raised: Run | None) -> None:
         """The sums of octave j, of twice its numbers, and how much they rose in its cells."""
         grid, half = self.grid, self.grid.halves[j]
         end, least = 2 * half - sums.first, (1 - 2 * half if j < grid.below else 0) - sums.first
@@ -163,7 +163,7 @@ class _Made:
         if j < grid.below:
             self._add_below(j, sums.values[:least], raised)
 
-    def _add_below(self, j: int, under: Array, raised: _Run | None) -> None:
+    def _add_below(self, j: int, under: Array, raised: Run | None) -> None:
         """The sums that are not above the end of the octave below 0; nothing may lie below the last one."""
         grid = self.grid
         if j + 1 == grid.below:
@@ -199,46 +199,46 @@ class _Factor:
 
     def __init__(self, grid: Graded, mass: Array, *, with_tents: bool) -> None:
         self.grid, octaves = grid, range(len(grid.halves))
-        self.mass = [[_Run(first, mass[row]) for first, row in grid.rows(j)] for j in octaves]
+        self.mass = [[Run(first, mass[row]) for first, row in grid.rows(j)] for j in octaves]
         weight = mass * grid.x if with_tents else mass
-        self.weight = [[_Run(first, weight[row]) for first, row in grid.rows(j)] for j in octaves]
-        self.before, self.tents = [_Run(0, np.zeros(1))], [_Run(0, np.zeros(0))]
+        self.weight = [[Run(first, weight[row]) for first, row in grid.rows(j)] for j in octaves]
+        self.before, self.tents = [Run(0, np.zeros(1))], [Run(0, np.zeros(0))]
         for j in octaves[:-1]:
             whole = self.whole(j)
             masses = grid.without_last_gap(j, whole.values) if with_tents else whole.values
             first = whole.first // (2 if grid.doubles[j] else 1)
-            self.before.append(_Run(first, grid.onto_next(j, masses)))
+            self.before.append(Run(first, grid.onto_next(j, masses)))
             if with_tents:
                 known = np.zeros(masses.size - 1)
-                _put(known, whole.first, self.tents[-1])
+                put(known, whole.first, self.tents[-1])
                 rose = grid.cells_of_next(j, known) + grid.tents(j, masses, whole.first)
-                self.tents.append(_Run(first, np.where(rose > 0, np.maximum(rose, FLOOR), 0.0)))
+                self.tents.append(Run(first, np.where(rose > 0, np.maximum(rose, FLOOR), 0.0)))
 
-    def whole(self, j: int, times: int = 1) -> _Run:
+    def whole(self, j: int, times: int = 1) -> Run:
         """The masses of octave j, and so many times those of all before it, from an even number on up to 2 a_j."""
         before, end = self.before[j], 2 * self.grid.halves[j]
         first = -end if j < self.grid.below else 2 * (before.first // 2)
         whole = np.zeros(end - first + 1)
-        _put(whole, first, _Run(before.first, times * before.values))
+        put(whole, first, Run(before.first, times * before.values))
         for row in self.mass[j]:
-            _put(whole, first, row)
-        return _Run(first, whole)
+            put(whole, first, row)
+        return Run(first, whole)
 
 
-def _put(values: Array, first: int, run: _Run) -> None:
+def put(values: Array, first: int, run: Run) -> None:
     """Add a run to values that begin with number `first`."""
     values[run.first - first : run.first - first + run.values.size] += run.values
 
 
-def _added(a: _Factor, b: _Factor, j: int) -> _Run:
+def _added(a: _Factor, b: _Factor, j: int) -> Run:
     """The sums of pairs of which one at least is in octave j and none in a later one, on its points up to 4 a_j."""
     pairs = [(row, b.whole(j, times=2 if a is b else 1)) for row in a.mass[j]]
     if a is not b:
         pairs += [(row, a.before[j]) for row in b.mass[j]]
-    return _convolved(a.grid, j, pairs, 1)
+    return convolved(a.grid, j, pairs, 1)
 
 
-def _raised(a: _Factor, b: _Factor, j: int) -> _Run:
+def _raised(a: _Factor, b: _Factor, j: int) -> Run:
     """How much these rose as the octaves before were brought onto points of octave j, for its cells up to 4 a_j.
 
     A point y of the other factor carries a cell of u to that of y u, and what was raised there to y times as much.
@@ -246,11 +246,11 @@ def _raised(a: _Factor, b: _Factor, j: int) -> _Run:
     pairs = [(row, b.tents[j]) for row in a.weight[j]]
     if a is not b:
         pairs += [(row, a.tents[j]) for row in b.weight[j]]
-    found = _convolved(a.grid, j, pairs, 0)
-    return _Run(found.first, 2 * found.values) if a is b else found
+    found = convolved(a.grid, j, pairs, 0)
+    return Run(found.first, 2 * found.values) if a is b else found
 
 
-def _convolved(grid: Graded, j: int, pairs: list[tuple[_Run, _Run]], more: int) -> _Run:
+def convolved(grid: Graded, j: int, pairs: list[tuple[Run, Run]], more: int) -> Run:
     """The sums of products of terms >= 0, without the zeros at both ends of either factor; there is a point `more`."""
     first = -4 * grid.halves[j] if j < grid.below else 0
     sums = np.zeros(4 * grid.halves[j] - first + more)
@@ -259,8 +259,8 @@ def _convolved(grid: Graded, j: int, pairs: list[tuple[_Run, _Run]], more: int) 
         if i.size and k.size:
             spend(float(i[-1] + 1 - i[0]) * float(k[-1] + 1 - k[0]) / _PRODUCTS)
             found = convolution(one.values[i[0] : i[-1] + 1], other.values[k[0] : k[-1] + 1])
-            _put(sums, first, _Run(one.first + int(i[0]) + other.first + int(k[0]), found))
-    return _Run(first, sums)
+            put(sums, first, Run(one.first + int(i[0]) + other.first + int(k[0]), found))
+    return Run(first, sums)
 
 
 def _coarser(mass: Array, step: float) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeworth.composition.lattice.shares import partly_held_shares
 from edgeworth.composition.spread.graded import Sums
-from edgeworth.composition.spread.law import LARGEST_LOG, Step, shared
+from edgeworth.composition.spread.law import LARGEST_LOG, Shares, Step
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.losses import LaplaceLoss, SampledLoss
 
-__all__ = ["laplace_above", "laplace_below"]
+__all__ = ["laplace_below", "laplace_shares"]
 
 _UNIT = 2.0**-53
 _DIGITS = 80  # of places, so that small differences of them have all of theirs
@@ -36,8 +36,8 @@ _ON_IT = "the points end below the largest loss of these samples, or one of them
 _TOO_FEW = "the points are too few for the loss of these samples"
 
 
-def laplace_above(grid: Graded, loss: SampledLoss, base: LaplaceLoss) -> Step:
-    """The density of each cell, and the upper atom, spread to both ends of its cell; the lower one is on a point."""
+def laplace_shares(grid: Graded, loss: SampledLoss, base: LaplaceLoss) -> Shares:
+    """The density of each cell, and the upper atom; the lower one is on a point."""
     top, share = _upper_atom(grid, loss, base)
     scale = math.exp(base.theta) / loss.rate * (1 + loss.rate * math.expm1(-base.theta))  # 1/r
     rise, gap = scale * np.expm1(grid.points[: top + 1]), scale * grid.gaps[: top + 1]  # of e^y - 1
@@ -49,10 +49,8 @@ def laplace_above(grid: Graded, loss: SampledLoss, base: LaplaceLoss) -> Step:
         part[: top + 1] = np.exp(log)
     left[top] += 0.5 * math.exp(-base.theta) * (1 - share)
     right[top] += 0.5 * math.exp(-base.theta) * share
-    last = float(right[-1])
-    sums = shared(grid, left, right, (last, last * math.exp(float(grid.ends[-1]))))
-    sums.mass[0] += 0.5
-    return Step(sums, math.log1p(loss.rate * math.expm1(-base.theta)), _error(base))
+    left[0] += 0.5
+    return Shares(left, right, (0.0, 0.0), math.log1p(loss.rate * math.expm1(-base.theta)), _error(base))
 
 
 def laplace_below(grid: Graded, loss: SampledLoss, base: LaplaceLoss, n: int) -> Step:

@@ -6,6 +6,7 @@ Spreading to points raises a law, and what it raises E[(x - u)_+] by at the most
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -18,13 +19,21 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.losses.law import Array
 
-__all__ = ["LARGEST_LOG", "Side", "SpreadLaw", "Step", "finished", "shared"]
+__all__ = ["LARGEST_LOG", "Outcomes", "Shares", "Side", "SpreadLaw", "Step", "finished", "shared"]
 
 #: a law above, one below for readings forward, E[(x - u)_+], or one for those backward, E[(u - x)_+]
 Side: TypeAlias = Literal["above", "forward", "backward"]
 
 _UNIT = 2.0**-53
 LARGEST_LOG = 350.0  # of a mass
+
+
+class Outcomes(NamedTuple):
+    """Points, their masses under P, and how much farther out each outcome lies in x, relative to its point."""
+
+    point: Array
+    mass: Array
+    farther: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,12 @@ class SpreadLaw:
     """At least the masses that an upper one leaves out, under P and under x P."""
     error: float
     """At least the relative error of every mass."""
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The points that have mass."""
+        (held,) = np.nonzero(self.mass)
+        return Outcomes(self.grid.points[held], self.mass[held], None)
 
     def times(self, other: SpreadLaw) -> SpreadLaw:
         """The law of the sum of two independent losses."""
@@ -57,6 +72,24 @@ class Step(NamedTuple):
     sums: Sums
     least: float
     error: float
+
+
+class Shares(NamedTuple):
+    """One sample in cells: what both ends of each have of its mass, with its mean, and what lies beyond all cells."""
+
+    left: Array
+    right: Array
+    beyond: tuple[float, float]
+    """At least the masses under P and under x P, x counted from the least loss."""
+    least: float
+    error: float
+    """At least the relative error of every share."""
+
+    def step(self, grid: Graded) -> Step:
+        """All of it on the ends of the cells; that of the last cell is beyond."""
+        last = float(self.right[-1])
+        beyond = self.beyond[0] + last, self.beyond[1] + last * math.exp(float(grid.ends[-1]))
+        return Step(shared(grid, self.left, self.right, beyond), self.least, self.error)
 
 
 def shared(grid: Graded, left: Array, right: Array, beyond: tuple[float, float]) -> Sums:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from scipy.special import ndtr, ndtri
 
 from edgeworth.composition.spread.graded import Graded
-from edgeworth.losses import GaussianLoss, LaplaceLoss
+from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
     from edgeworth.losses import SampledLoss
 
-__all__ = ["centre", "centred_for", "graded_for"]
+__all__ = ["apart", "centre", "centred_for", "graded_for"]
 
 _LEFT = 6.0  # standard deviations on the left that are resolved
 _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
@@ -68,26 +68,29 @@ def _coarser(samples: tuple[tuple[SampledLoss, int], ...], loss: float, far: flo
 
 def centre(loss: SampledLoss, n: int) -> float:
     """How far above its least loss one of n samples is in the middle of their heap, without the rarest jumps."""
-    assert isinstance(loss.base, GaussianLoss)
-    return float(_heap(loss) * ndtr(ndtri(1 - 0.5 / n) - loss.base.mu))
+    return float(_heap(loss) * ndtr(ndtri(1 - 0.5 / n) - apart(loss)))
 
 
 def _centred_step(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: float) -> float:
     """That of one sample which jumps, and so much of a loss where a crowd of them reaches it."""
     steps = [aim * _normal_scale(sample, 1, loss) for sample, _ in samples]
-    deviation = math.sqrt(math.fsum(n * (_heap(loss) * math.expm1(min(_mu(loss), 3.0))) ** 2 for loss, n in samples))
+    deviation = math.sqrt(math.fsum(n * (_heap(loss) * math.expm1(min(apart(loss), 3.0))) ** 2 for loss, n in samples))
     return min(*steps, aim * loss / _IN_CROWD) if loss < _IN_HEAP * deviation else min(steps)
 
 
 def _least_scale(loss: SampledLoss) -> float:
     """Half of the step at which the loss of one sample changes by 1 two standard deviations on the left."""
-    mu = _mu(loss)
+    mu = apart(loss)
     return 0.5 * mu * _heap(loss) * math.exp(-2 * mu - mu * mu / 2)
 
 
-def _mu(loss: SampledLoss) -> float:
-    assert isinstance(loss.base, GaussianLoss)
-    return loss.base.mu
+def apart(loss: SampledLoss) -> float:
+    """How far apart the two laws of the noise are, in its own scale: mu, or theta; 0 for what is no such noise."""
+    if isinstance(loss.base, DiscreteGaussianLoss):
+        return loss.base.sensitivity / loss.base.sigma
+    if isinstance(loss.base, GaussianLoss):
+        return loss.base.mu
+    return loss.base.theta if isinstance(loss.base, LaplaceLoss) else 0.0
 
 
 def _doubles(step: float, wanted: list[float], most: tuple[int, int] = (0, 0)) -> list[bool]:
@@ -107,7 +110,7 @@ def _of_few_bits(step: float) -> float:
 
 def _reach(samples: tuple[tuple[SampledLoss, int], ...]) -> float:
     """Farther out than one sample of Gaussian noise beside a crowd, or all samples of Laplace noise together, go."""
-    normal = [_farthest(loss) + 4 * n * loss.rate for loss, n in samples if isinstance(loss.base, GaussianLoss)]
+    normal = [_farthest(loss) + 4 * n * loss.rate for loss, n in samples if not isinstance(loss.base, LaplaceLoss)]
     return max(normal, default=0.0) + 1.01 * math.fsum(
         n * _farthest(loss) for loss, n in samples if isinstance(loss.base, LaplaceLoss)
     )
@@ -118,7 +121,7 @@ def _wanted(samples: tuple[tuple[SampledLoss, int], ...], loss: float, aim: floa
     steps = [math.inf]
     for sample, n in samples:
         if _nearest(sample) <= 2 * loss and loss <= 2 * (_farthest(sample) + n * _heap(sample)):
-            scale = _normal_scale if isinstance(sample.base, GaussianLoss) else _laplace_scale
+            scale = _laplace_scale if isinstance(sample.base, LaplaceLoss) else _normal_scale
             steps.append(aim * scale(sample, n, loss))
     return min(steps)
 
@@ -128,8 +131,7 @@ def _normal_scale(sample: SampledLoss, n: int, loss: float) -> float:
 
     k of them lie where l is k heaps, with a deviation of mu sqrt(k) heaps, and farther out one that jumped does.
     """
-    assert isinstance(sample.base, GaussianLoss)
-    mu, heap = sample.base.mu, _heap(sample)
+    mu, heap = apart(sample), _heap(sample)
     x = [(math.log(math.expm1(min(l, 600.0))) - math.log(sample.rate)) / mu + mu / 2 for l in (loss, 2 * loss)]
     in_heap = loss < 2 * n * heap
     far = min(max(-x[0], x[1], 2.0), _IN_HEAP if in_heap else _FAR_OUT)
@@ -163,8 +165,7 @@ def _nearest(loss: SampledLoss) -> float:
     """That of an outcome so far on the other side that what lies beyond is of no account."""
     if isinstance(loss.base, LaplaceLoss):
         return min(loss.rate * math.exp(-loss.base.theta), _farthest(loss))
-    assert isinstance(loss.base, GaussianLoss)
-    mu = loss.base.mu
+    mu = apart(loss)
     return _heap(loss) * math.exp(-min(_LEFT * mu + mu * mu / 2, 60.0))
 
 
@@ -172,7 +173,6 @@ def _farthest(loss: SampledLoss) -> float:
     """That of an outcome that lies so far out under the alternative."""
     if isinstance(loss.base, LaplaceLoss):
         return loss.support[1] - loss.support[0]
-    assert isinstance(loss.base, GaussianLoss)
-    mu = loss.base.mu
+    mu = apart(loss)
     steep = mu * (math.sqrt(2 * _NATS) + mu) - mu * mu / 2 + math.log(loss.rate) - math.log1p(-loss.rate)
     return math.log1p(math.exp(steep)) if steep < 40 else steep

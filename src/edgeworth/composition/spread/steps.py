@@ -1,4 +1,4 @@
-"""One sample of Gaussian or of Laplace noise on graded points, above its least loss."""
+"""One sample of Gaussian, discrete Gaussian or Laplace noise on graded points, above its least loss."""
 
 from __future__ import annotations
 
@@ -9,37 +9,46 @@ import numpy as np
 
 from edgeworth.composition.lattice.outside import TAIL_ERROR
 from edgeworth.composition.lattice.shares import gaussian_error, sampled_gaussian_shares
-from edgeworth.composition.spread.laplace_steps import laplace_above, laplace_below
-from edgeworth.composition.spread.law import LARGEST_LOG, SpreadLaw, Step, finished, shared
+from edgeworth.composition.spread.discrete_steps import discrete_shares
+from edgeworth.composition.spread.laplace_steps import laplace_below, laplace_shares
+from edgeworth.composition.spread.law import LARGEST_LOG, Shares, SpreadLaw, finished
 from edgeworth.composition.spread.resolution import centre
-from edgeworth.losses import GaussianLoss, LaplaceLoss
+from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import SampledLoss
 
-__all__ = ["one_step"]
+__all__ = ["one_step", "shares_of"]
 
 _UNIT = 2.0**-53
 
 
 def one_step(grid: Graded, loss: SampledLoss, n: int, side: Side) -> SpreadLaw:
-    """The law of one of n samples."""
-    base = loss.base
-    if isinstance(base, LaplaceLoss):
-        step = laplace_above(grid, loss, base) if side == "above" else laplace_below(grid, loss, base, n)
+    """The law of one of n samples of Gaussian or Laplace noise on one side of it, or that of any above it."""
+    if isinstance(loss.base, LaplaceLoss) and side != "above":
+        step = laplace_below(grid, loss, loss.base, n)
     else:
-        assert isinstance(base, GaussianLoss)
-        step = _gaussian(grid, loss, base, n)
+        step = shares_of(grid, loss, n).step(grid)
     return finished(SpreadLaw(grid, side, step.least, step.sums.mass, (0.0, 0.0), step.error), step.sums)
 
 
-def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, n: int) -> Step:
-    """The loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2); one below 0 may stand for 0."""
-    p, rest = loss.rate, 1 - loss.rate
-    first = int(np.searchsorted(grid.points, -min(centre(loss, n), -math.log1p(-p)))) if grid.below else 0
+def shares_of(grid: Graded, loss: SampledLoss, n: int) -> Shares:
+    """What both ends of every cell have of one of n samples."""
+    if isinstance(loss.base, LaplaceLoss):
+        return laplace_shares(grid, loss, loss.base)
+    first = int(np.searchsorted(grid.points, -min(centre(loss, n), -math.log1p(-loss.rate)))) if grid.below else 0
     shift = -float(grid.points[first])
+    if isinstance(loss.base, DiscreteGaussianLoss):
+        return discrete_shares(grid, loss, loss.base, shift)
+    assert isinstance(loss.base, GaussianLoss)
+    return _gaussian(grid, loss, loss.base, first)
+
+
+def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, first: int) -> Shares:
+    """The loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2); one below 0 may stand for 0."""
+    p, rest, shift = loss.rate, 1 - loss.rate, -float(grid.points[first])
     edge = rest * np.expm1(grid.ends[first:] + shift)
     shares = sampled_gaussian_shares(edge, rest * math.exp(shift) * grid.gaps[first:], base.mu, p)
     left, right = (np.append(np.zeros(first), np.exp(log)) for log in shares)
@@ -47,8 +56,8 @@ def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, n: int) -> St
         x = np.log(edge / p) / base.mu + base.mu / 2
     least = math.log1p(-p) + shift
     _, null, _, alternative = (float(part[0]) for part in loss.distribution(least + grid.ends[-1:]))
-    last, most = float(right[-1]), 1 + TAIL_ERROR
-    beyond = last + null * most, last * math.exp(float(grid.ends[-1])) + alternative * math.exp(-least) * most
+    most = 1 + TAIL_ERROR
+    beyond = null * most, alternative * math.exp(-least) * most
     farthest = float(np.max(np.abs(x), where=np.isfinite(x), initial=1.0))
     error = gaussian_error(np.array([farthest]), 1.0) + (8 * LARGEST_LOG + 16 * (1 + farthest) / base.mu) * _UNIT
-    return Step(shared(grid, left, right, beyond), least, error)
+    return Shares(left, right, beyond, least, error)
