@@ -8,9 +8,9 @@ import pytest
 
 import edgeworth as ew
 from edgeworth.composition import contour
-from edgeworth.composition.contour.steep_laplace import real_nodes, steepest_of
+from edgeworth.composition.contour.steep_laplace import real_nodes, sample_nodes, steepest_of
 from edgeworth.composition.log_sums import log_sum
-from edgeworth.losses import LaplaceLoss, TotalLoss
+from edgeworth.losses import LaplaceLoss, SampledLoss, TotalLoss
 
 
 def moment(theta: float, c: float) -> mpmath.mpf:
@@ -36,6 +36,22 @@ def test_what_nodes_served_before_is_as_it_was() -> None:
     """Tilts that are not steep have the same nodes as at any frequency."""
     loss = LaplaceLoss(1.5)
     assert np.array_equal(real_nodes(loss, (-100.0, 2000.0)).loss, loss.nodes((-100.0, 2000.0)).loss)
+
+
+@pytest.mark.parametrize(("theta", "rate"), [(1.5, 1e-3), (0.2, 0.004), (6.0, 1e-6)])
+@pytest.mark.parametrize("turn", [0.0, 0.7, -1.3])
+def test_nodes_of_a_sample_serve_steep_tilts_and_frequencies(theta: float, rate: float, turn: float) -> None:
+    """E_P[e^(sL)] of a sample at s = c + it, against panels that are short enough for its base twice over."""
+    loss = SampledLoss(LaplaceLoss(theta), rate)
+    c = 5_000 / theta
+    s = complex(c, turn * c)
+    assert -steepest_of(loss)[0] == steepest_of(loss)[1] > abs(s)
+    few, many = sample_nodes(loss, abs(s)), loss.nodes((-2 * abs(s), 2 * abs(s)))
+    assert 20 * few.loss.size < many.loss.size
+    top = float(np.max(c * many.loss + many.log_weight))
+    found, truth = (np.sum(np.exp(s * nodes.loss + nodes.log_weight - top)) for nodes in (few, many))
+    whole = float(np.sum(np.exp(c * many.loss + many.log_weight - top)))
+    assert abs(found - truth) <= 1e-14 * (4 + abs(s) * loss.support[1]) * whole
 
 
 def beyond_laplace(theta: float, mu: float, eps: float) -> mpmath.mpf:

@@ -30,7 +30,7 @@ from edgeworth.composition.contour.shifted import (
     steep_bounds,
     with_cell_masses,
 )
-from edgeworth.composition.contour.steep_laplace import real_nodes
+from edgeworth.composition.contour.steep_laplace import real_nodes, sample_nodes, tilt_of_base
 from edgeworth.composition.contour.strip import is_steep, strip_growth
 from edgeworth.composition.contour.waves import BLOCK, products_of_waves, sums_of_waves
 from edgeworth.composition.contour.window import window_of
@@ -238,9 +238,9 @@ def _laplace_decay(step: LaplaceLoss, c: float) -> tuple[float, float]:
 
 def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float, steepest: float) -> TiltedPart:
     """A sample of Laplace noise: atoms and panels, those of its base."""
-    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_OF_A_SAMPLE:
+    if _POINTS_OF_LAPLACE * theta * tilt_of_base(step, steepest) > _MOST_OF_A_SAMPLE:
         raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c, moment=sampled_laplace_moment(step, c))
+    part = tilt_nodes(sample_nodes(step, steepest), count, c, moment=sampled_laplace_moment(step, c))
     atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
     return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
 

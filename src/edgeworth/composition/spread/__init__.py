@@ -6,8 +6,18 @@ from edgeworth.composition.spread.engine import (
     has_noise_alone,
     prepared,
     prepared_alone,
+    prepared_closely,
     reach_of_rest,
     samples_of,
 )
 
-__all__ = ["applies", "applies_alone", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
+__all__ = [
+    "applies",
+    "applies_alone",
+    "has_noise_alone",
+    "prepared",
+    "prepared_alone",
+    "prepared_closely",
+    "reach_of_rest",
+    "samples_of",
+]

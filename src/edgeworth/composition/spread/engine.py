@@ -16,9 +16,11 @@ from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.samples import Samples, density
 from edgeworth.composition.spread import noise_rest
 from edgeworth.composition.spread.answers import SpreadAnswers
+from edgeworth.composition.spread.close_up import CloseAnswers
+from edgeworth.composition.spread.effort import products_of_masses
 from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.spread.noise_rest import NoiseRest
-from edgeworth.composition.spread.resolution import centred_for, graded_for
+from edgeworth.composition.spread.resolution import Focus, centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
 from edgeworth.composition.spread.steps import one_step
 from edgeworth.errors import ComputationFailed, Unsupported
@@ -29,7 +31,16 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import PrivacyLoss
 
-__all__ = ["applies", "applies_alone", "has_noise_alone", "prepared", "prepared_alone", "reach_of_rest", "samples_of"]
+__all__ = [
+    "applies",
+    "applies_alone",
+    "has_noise_alone",
+    "prepared",
+    "prepared_alone",
+    "prepared_closely",
+    "reach_of_rest",
+    "samples_of",
+]
 
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
@@ -40,6 +51,7 @@ _NARROW, _MORE_WORK = 0.15, 3.0  # mu below which most of them are, as for Lapla
 _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that its points resolve
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
 _MORE_NEAR, _COARSER_FAR = 3.0, 5.0  # what points that are closest in the heap may cost more, and their steps far out
+_MOST_IN_FOCUS, _WORK_IN_FOCUS, _FINEST_IN_FOCUS = 300_000, 1.6e10, 1e-6  # the same of points for one reading
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -110,6 +122,12 @@ def prepared(total: TotalLoss) -> SpreadAnswers:
 
 
 @lru_cache(maxsize=4)
+def prepared_closely(total: TotalLoss) -> CloseAnswers:
+    """The same with points and places of the rest chosen for each reading."""
+    return CloseAnswers(total, prepared(total), partial(_law, _split(total)[0]))
+
+
+@lru_cache(maxsize=4)
 def prepared_alone(total: TotalLoss, *, near: bool = False) -> SpreadAnswers:
     """The answers of the samples of a total alone, from the same laws, or from points that are closest in the heap."""
     samples, nothing = _parted(total, (GaussianLoss, LaplaceLoss))[0], TotalLoss((), is_finite=True)
@@ -176,9 +194,9 @@ def _apart(loss: SampledLoss) -> float:
 
 
 @lru_cache(maxsize=6)
-def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | None:
+def _law(samples: Samples, side: Side, *, near: bool = False, focus: Focus | None = None) -> SpreadLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
-    grid = _grid(samples, near=near)
+    grid = _grid(samples, near=near, focus=focus)
     found: SpreadLaw | None = None
     try:
         for loss, n in samples:
@@ -191,25 +209,32 @@ def _law(samples: Samples, side: Side, *, near: bool = False) -> SpreadLaw | Non
     return found
 
 
-def _grid(samples: Samples, *, near: bool) -> Graded:
-    """The finest points that the work allows, which is more for points that are to be closest in the heap."""
-    laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
-    more, far = (_MORE_NEAR, _COARSER_FAR) if near else (1.0, 1.0)
-    most = more * _WORK * (_MORE_WORK if laplace or all(_apart(loss) < _NARROW for loss, _ in samples) else 1.0)
-
+def _grid(samples: Samples, *, near: bool, focus: Focus | None) -> Graded:
+    """The finest points that the work allows, which is more for those that are closest in the heap, or in a focus."""
     points = centred_for if _are_centred(samples) else graded_for
+    far = _COARSER_FAR if near else 1.0
 
     def affordable(aim: float) -> bool:
-        grid = points(samples, aim, far)
+        grid = points(samples, aim, far, focus)
+        if focus is not None:
+            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= _WORK_IN_FOCUS
+        more = _MORE_NEAR if near else 1.0
+        most = more * _WORK * (_MORE_WORK if _have_many_zeros(samples) else 1.0)
         return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= more * _MOST_POINTS
 
-    coarse, fine = _COARSEST, _FINEST
+    coarse, fine = _COARSEST, _FINEST if focus is None else _FINEST_IN_FOCUS
     if not affordable(coarse):
         raise ComputationFailed("the losses of these samples have no points in common that can be had")
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)
         coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
-    return points(samples, coarse, far)
+    return points(samples, coarse, far, focus)
+
+
+def _have_many_zeros(samples: Samples) -> bool:
+    """Whether most masses of their laws are 0: those of Laplace noise, and of narrow heaps."""
+    laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
+    return laplace or all(_apart(loss) < _NARROW for loss, _ in samples)
 
 
 def _are_centred(samples: Samples) -> bool:

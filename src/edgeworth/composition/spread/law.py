@@ -59,12 +59,17 @@ class Step(NamedTuple):
     error: float
 
 
-def shared(grid: Graded, left: Array, right: Array, beyond: tuple[float, float]) -> Sums:
-    """The masses of the points from the shares of the cells, and what spreading inside these raised."""
+def shared(
+    grid: Graded, left: Array, right: Array, beyond: tuple[float, float], densest: Array | float = np.inf
+) -> Sums:
+    """The masses of the points from the shares of the cells, and what spreading inside these raised.
+
+    `densest`: at least the mass of each cell if its density were as large everywhere as where it is largest.
+    """
     mass, both = left.copy(), left + right
     mass[1:] += right[:-1]
-    tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0) * grid.gaps
-    return Sums(mass, tents, beyond)
+    tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0)
+    return Sums(mass, np.minimum(tents, 0.125 * densest) * grid.gaps, beyond)
 
 
 def finished(law: SpreadLaw, sums: Sums) -> SpreadLaw:
