@@ -28,6 +28,7 @@ __all__ = ["CloseAnswers"]
 
 _WAYS: tuple[Way, Way] = ("forward", "backward")
 _NARROW = 1e-7  # a relative width that is left as it is
+_SHARES = (1.0, 0.875, 0.75, 0.625)
 _NEGLIGIBLE = 1e-10  # of a reading, what lies beyond the last octave
 
 
@@ -90,11 +91,21 @@ class CloseAnswers(ProfileAlone):
         open_ = _open(laws, side, epsilon, self._first)
         shares = [sum(float(np.sum(open_[row])) for _, row in grid.rows(j)) for j in range(len(grid.halves))]
         octave = int(np.argmax(shares))
+        share = _best_end(np.abs(grid.points), open_, 2 * grid.halves[octave] * grid.steps[octave])
         weight = mass * grid.x if MINE[side] else mass
         ends = [row.stop for row in grid.octaves]
         beyond = np.array([float(np.sum(weight[end:])) for end in ends])
         last = int(np.argmax(beyond <= _NEGLIGIBLE * upper))  # the last octave has nothing beyond it
-        return Focus(octave, min(max(last, octave + 1, grid.below), len(ends) - 1))
+        return Focus(octave, min(max(last, octave + 1, grid.below), len(ends) - 1) + (share < 1), share)
+
+
+def _best_end(place: Array, open_: Array, end: float) -> float:
+    """The share of the way to the end of an octave at which steps double best: all are as much shorter, or twice that.
+
+    What is open goes with the square of the step.
+    """
+    left = [share**2 * float(np.sum(np.where(place < share * end, open_, 4 * open_))) for share in _SHARES]
+    return _SHARES[int(np.argmin(left))]
 
 
 def _open(laws: Laws, side: Way, epsilon: float, first: SpreadAnswers) -> Array:

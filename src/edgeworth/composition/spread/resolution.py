@@ -31,6 +31,8 @@ class Focus(NamedTuple):
 
     octave: int
     last: int
+    share: float = 1.0
+    """Of the way to its end, where octaves are to end instead: there steps double."""
 
 
 def graded_for(
@@ -47,6 +49,7 @@ def graded_for(
     n, period = max(laplace, default=(0, 1.5 * low))
     before = max(math.ceil(math.log2(period / (1.5 * low))), 0)
     low = period / 1.5 * 0.5**before  # its multiples by powers of two are in the middle of octaves
+    low *= 1.0 if focus is None or laplace else focus.share
     places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
     wanted = [_wanted(samples, place, aim * _coarser(samples, place, far)) for place in places]
     wanted = wanted if focus is None else _focused(samples, wanted[focus.octave], focus)
@@ -66,6 +69,7 @@ def centred_for(
     Below 0 the points reach twice as far as the least loss.
     """
     low, high = min(_heap(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
+    low *= 1.0 if focus is None else focus.share
     places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
     wanted = [_centred_step(samples, place, aim * _coarser(samples, place, far)) for place in places]
     first = min(wanted[0], *(aim * _least_scale(loss) for loss, _ in samples))
