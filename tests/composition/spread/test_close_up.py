@@ -122,10 +122,13 @@ def test_epsilon_is_read_closely():
     assert relative(closely) < 1e-9
 
 
-def test_of_f_it_says_nothing():
-    total = total_of(normal(1.86, 7.37e-5) * ew.Laplace(1.84) ** 2)
+def test_of_f_and_of_many_values_it_says_nothing():
+    made = spread.prepared_closely(total_of(normal(1.86, 7.37e-5) * ew.Laplace(1.84) ** 2))
     with pytest.raises(Unsupported):
-        spread.prepared_closely(total).tradeoff("forward", np.array([0.1]))
+        made.tradeoff("forward", np.array([0.1]))
+    for ask in (made.delta, made.epsilon):
+        with pytest.raises(Unsupported):
+            ask("forward", np.array([0.1, 0.2, 0.3]))
 
 
 def test_the_engine_is_asked_where_the_table_leaves_most_open():

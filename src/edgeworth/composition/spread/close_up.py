@@ -28,6 +28,7 @@ __all__ = ["CloseAnswers"]
 
 _WAYS: tuple[Way, Way] = ("forward", "backward")
 _NARROW = 1e-7  # a relative width that is left as it is
+_MOST_AT_A_TIME = 2  # as many as take all the work that a call may
 _SHARES = (1.0, 0.875, 0.75, 0.625)
 _NEGLIGIBLE = 1e-10  # of a reading, what lies beyond the last octave
 
@@ -49,6 +50,16 @@ class CloseAnswers(ProfileAlone):
         return self._first.surely_reached(direction, epsilon, delta) or super().surely_reached(
             direction, epsilon, delta
         )
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at a few eps."""
+        _refuse_many(epsilon)
+        return super().delta(direction, epsilon)
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta, for a few of these."""
+        _refuse_many(delta)
+        return super().epsilon(direction, delta)
 
     def _profiles(self, direction: Direction, epsilon: Array) -> Ends:
         """Of both directions the one that seems larger first: the other may surely be smaller."""
@@ -97,6 +108,12 @@ class CloseAnswers(ProfileAlone):
         beyond = np.array([float(np.sum(weight[end:])) for end in ends])
         last = int(np.argmax(beyond <= _NEGLIGIBLE * upper))  # the last octave has nothing beyond it
         return Focus(octave, min(max(last, octave + 1, grid.below), len(ends) - 1) + (share < 1), share)
+
+
+def _refuse_many(values: Array) -> None:
+    """Each of them would have points of its own."""
+    if values.size > _MOST_AT_A_TIME:
+        raise Unsupported(f"no more than {_MOST_AT_A_TIME} values at a time are read closely")
 
 
 def _best_end(place: Array, open_: Array, end: float) -> float:
