@@ -80,7 +80,9 @@ _VERY_MANY_PARTS = 150  # more: a lattice has no points left for f
 
 # Samples, by measurement.
 _VERY_FEW, _QUICK = 20, 3.5e7  # samples alone, whose lines may take so much work: some three seconds
-_BRIEF = 3e7  # the same for lines, or points, of few samples beside others, after which these are asked
+_BRIEF = 3e7  # the same for lines of few samples beside others, after which these are asked
+_LONG = 5e7  # the same for their points
+_AT_A_GLANCE = 5e6  # the same before points for one reading
 _LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
 _SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
 _DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
@@ -112,10 +114,10 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         return _samples_on_lines(total, lines, after, aim)
 
     def others() -> Answers:
-        return Combined(on_points(total, aim), after, aim.wide) if spread.applies(total) else after()
+        return Combined(_closely(total, on_points, aim), after, aim.wide) if spread.applies(total) else after()
 
     if has_rare_jumps(total):
-        points = Brief(on_points(total, aim), _BRIEF)
+        points = Brief(_closely(total, _points_and_lines, aim), _LONG)
         return FewFirst(points, lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
     return Combined(lines if contour.answers_well(total) else Brief(lines, _BRIEF), others, aim.wide)
 
@@ -162,8 +164,7 @@ def _mu(loss: PrivacyLoss) -> float:
 
 def _has_little_noise(total: TotalLoss) -> bool:
     """Whether the tests of a lattice would take all the time that a reading of f has."""
-    bases = [loss.base for loss, _ in samples(total)]
-    return any(_mu(base) > _LARGE_MU for base in bases)
+    return any(_mu(loss.base) > _LARGE_MU for loss, _ in samples(total))
 
 
 def on_points(total: TotalLoss, aim: Aim) -> Answers:
@@ -176,18 +177,21 @@ def on_points(total: TotalLoss, aim: Aim) -> Answers:
 
 
 def _points_and_lines(total: TotalLoss, aim: Aim) -> Answers:
-    """The same, and the line integral for what they leave wide, in which little noise is no narrow heap."""
+    """The same, and short lines for what they leave wide, in which little noise is no narrow heap."""
     points = on_points(total, aim)
-    if not contour.applies(total):
-        return points
-    return Combined(points, lambda: by_contour(total, aim), aim.wide)
+    lines = Combined(points, lambda: Brief(by_contour(total, aim), _AT_A_GLANCE), aim.wide)
+    return lines if contour.applies(total) else points
+
+
+def _closely(total: TotalLoss, first: Callable[[TotalLoss, Aim], Answers], aim: Aim) -> Answers:
+    """What is left wide of a profile on points for that reading alone, which take as much work as all before them."""
+    return Combined(first(total, aim), lambda: spread.prepared_closely(total), aim.wide)
 
 
 def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
     """The same answers, with f from 1 - delta as a mixture: before their own tests, or after if lines take long."""
     remainder = mixture.remainder_of(total, _samples_alone)
-    bases = [loss.base for loss, _ in samples(total)]
-    short = all(isinstance(base, GaussianLoss) and base.mu <= _SHORT_JUMPS for base in bases)
+    short = all(0 < _mu(loss.base) <= _SHORT_JUMPS for loss, _ in samples(total))
     return ByProfile(answers, aim.wide, slow=True, tests_last=short, remainder=remainder)
 
 
@@ -202,7 +206,9 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     fine = aim.wide < USUALLY_WIDE or _has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
-    first = FewFirst(_points_and_lines(total, aim), lattices, wide, POINTS)
+    points = _closely(total, _points_and_lines, aim)
+    points = Combined(points, lambda: by_contour(total, aim), aim.wide) if contour.applies(total) else points
+    first = FewFirst(points, lattices, wide, POINTS)
     return first if fine else FarOut(first, lattices, aim.wide, spread.reach_of_rest(total) + _FAR)
 
 
@@ -353,9 +359,7 @@ def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:
 
 def _lines_or_moments(total: TotalLoss, aim: Aim) -> Answers:
     tilted = moments.prepared(total)
-    if not noisy_lines.applies(total):
-        return tilted
-    return Combined(by_noisy_lines(total, aim), lambda: tilted, aim.wide)
+    return Combined(by_noisy_lines(total, aim), lambda: tilted, aim.wide) if noisy_lines.applies(total) else tilted
 
 
 def _after_moments(total: TotalLoss, following: Callable[[], Answers], aim: Aim) -> Answers:

@@ -30,6 +30,7 @@ from edgeworth.composition.contour.sampled_gaussian import (
     log_dropped,
     log_overlap,
 )
+from edgeworth.composition.contour.steep_laplace import steepest_of
 from edgeworth.composition.work import spend
 from edgeworth.errors import TooLarge, Unsupported
 
@@ -239,7 +240,7 @@ def _term(whole: Steps, bulk: Counted, chosen: Counter[Shell]) -> Steps:
         if n > jumps:
             others.append((step, n - jumps))
     others += [(shell.step, count) for shell, count in chosen.items()]
-    limits = [step.steepest for step, _ in others]
+    limits = [steepest_of(step) for step, _ in others]
     steepest = max(low for low, _ in limits), min(high for _, high in limits)
     return Steps(whole.gaussian, tuple(others), steepest, (0.0, 0.0), math.fsum(ways))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian, sampled_variance
+from edgeworth.composition.contour.steep_laplace import real_nodes
 from edgeworth.composition.contour.tail import ENOUGH, Guess
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
@@ -185,7 +186,7 @@ class LogMoments:
         return normal
 
     def _nodes(self, reach: tuple[float, float]) -> _Nodes:
-        nodes = [loss.nodes(reach) for loss, _ in self._others]
+        nodes = [real_nodes(step, reach) for step, _ in self._others]
         size = np.array([part.loss.size for part in nodes], dtype=np.intp)
         open_ = np.array(
             [isinstance(step, SampledGaussian | ReplacedGaussianLoss) for step, _ in self._others], dtype=bool

@@ -24,6 +24,7 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from edgeworth.amplification import sampled_loss
 from edgeworth.composition.contour.quadrature import Sharp, fewest_nodes
+from edgeworth.composition.contour.steep_laplace import steepest_of
 from edgeworth.losses import GaussianLoss, LaplaceLoss, PrivacyLoss, ReplacedGaussianLoss, SampledLoss
 from edgeworth.losses.law import Nodes
 
@@ -271,7 +272,7 @@ class Steps(NamedTuple):
         steps = float(sum(n for _, n in kept))
         tilt = 1 + _SAFE_TILT * math.sqrt(-2 * log_dropped / _rough_variance(total.parts)) if kept else 1.0
         others = tuple((_as_step(loss, log_dropped - math.log(steps), tilt), n) for loss, n in kept)
-        limits = [step.steepest for step, _ in others]
+        limits = [steepest_of(step) for step, _ in others]
         steepest = (
             max((low for low, _ in limits), default=-math.inf),
             min((high for _, high in limits), default=math.inf),

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from edgeworth.composition.contour.certified_moment import PANELS, certified_moment
+from edgeworth.composition.contour.steep_laplace import sample_nodes
 
 if TYPE_CHECKING:
     from edgeworth.losses import SampledLoss
@@ -19,8 +20,7 @@ _LARGEST = 600.0  # of an exponent
 @lru_cache(maxsize=256)
 def sampled_laplace_moment(step: SampledLoss, c: float) -> tuple[float, float]:
     """K with its error, from panels that are short enough for the tilt alone: a line asks for it again and again."""
-    steepest = max(abs(c), 1.0)
-    nodes = step.nodes((-steepest, steepest))
+    nodes = sample_nodes(step, max(abs(c), 1.0))
     return certified_moment(nodes.loss, nodes.log_weight, c, 0.0, PANELS)
 
 

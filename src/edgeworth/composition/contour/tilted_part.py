@@ -30,6 +30,7 @@ from edgeworth.composition.contour.shifted import (
     steep_bounds,
     with_cell_masses,
 )
+from edgeworth.composition.contour.steep_laplace import real_nodes, sample_nodes, tilt_of_base
 from edgeworth.composition.contour.strip import is_steep, strip_growth
 from edgeworth.composition.contour.waves import BLOCK, products_of_waves, sums_of_waves
 from edgeworth.composition.contour.window import window_of
@@ -223,24 +224,27 @@ def _tilt_laplace(step: LaplaceLoss, count: int, c: float, steepest: float) -> T
     """Laplace noise: atoms and panels, or its formula where these would be many: it has an ulp of 1, which adds up."""
     formula = LaplaceFormula(step.theta, c) if _POINTS_OF_LAPLACE * step.theta * steepest > _MANY_POINTS else None
     steepest = steepest if formula is None else max(abs(c), 1.0)
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c)
-    atoms, decay = _laplace_decay(step, c, part.log_moment)
-    return replace(part, atoms=atoms, decay=decay, formula=formula)
+    nodes = step.nodes((-steepest, steepest)) if formula is None else real_nodes(step, (-steepest, steepest))
+    atoms, decay = _laplace_decay(step, c)
+    return replace(tilt_nodes(nodes, count, c), atoms=atoms, decay=decay, formula=formula)
 
 
-def _laplace_decay(step: LaplaceLoss, c: float, log_moment: float) -> tuple[float, float]:
-    """The tilted mass of both atoms, and |integral of the density e^((c-1/2+it) l - theta/2)/4| times t at most."""
-    theta = step.theta
-    atoms = math.exp(-c * theta - log_moment) / 2 + math.exp((c - 1) * theta - log_moment) / 2
-    ends = math.exp(-c * theta - log_moment) / 4 + math.exp((c - 1) * theta - log_moment) / 4
-    return min(atoms * (1 + 1e-12), 1.0), ends * (1 + 1e-12)
+def _laplace_decay(step: LaplaceLoss, c: float) -> tuple[float, float]:
+    """The tilted mass of both atoms, and |integral of the density e^((c-1/2+it) l - theta/2)/4| times t at most.
+
+    Relative to e^(|c - 1/2| theta - theta/2)/2 both atoms are 1 and f, and the density m.
+    """
+    a = abs(c - 0.5)
+    f, m = math.exp(-2 * a * step.theta), -math.expm1(-2 * a * step.theta) / (2 * a) if a > 0 else step.theta
+    atoms = (1 + f) / (1 + f + m) * (1 + 1e-12)
+    return min(atoms, 1.0), 0.5 * atoms
 
 
 def _tilt_sampled_laplace(step: SampledLoss, theta: float, count: int, c: float, steepest: float) -> TiltedPart:
     """A sample of Laplace noise: atoms and panels, those of its base."""
-    if _POINTS_OF_LAPLACE * theta * steepest > _MOST_OF_A_SAMPLE:
+    if _POINTS_OF_LAPLACE * theta * tilt_of_base(step, steepest) > _MOST_OF_A_SAMPLE:
         raise TooLarge("the quadrature of a sample of Laplace noise would need too many points")
-    part = tilt_nodes(step.nodes((-steepest, steepest)), count, c, moment=sampled_laplace_moment(step, c))
+    part = tilt_nodes(sample_nodes(step, steepest), count, c, moment=sampled_laplace_moment(step, c))
     atoms, decay = sampled_laplace_decay(step, theta, c, part.log_moment)
     return replace(part, atoms=atoms, decay=decay, atoms_are_read=True)
 

@@ -16,11 +16,13 @@ from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.samples import Samples, density
 from edgeworth.composition.spread import noise_rest
 from edgeworth.composition.spread.answers import SpreadAnswers
+from edgeworth.composition.spread.close_up import CloseAnswers
+from edgeworth.composition.spread.effort import products_of_masses
 from edgeworth.composition.spread.law import SpreadLaw
 from edgeworth.composition.spread.listed import ListedAnswers
 from edgeworth.composition.spread.merged import MergedLaw
 from edgeworth.composition.spread.noise_rest import NoiseRest
-from edgeworth.composition.spread.resolution import apart, centred_for, graded_for
+from edgeworth.composition.spread.resolution import Focus, apart, centred_for, graded_for
 from edgeworth.composition.spread.rest import Rest, engine_of, kinks_of
 from edgeworth.composition.spread.steps import one_step, shares_of
 from edgeworth.errors import ComputationFailed, Unsupported
@@ -40,6 +42,7 @@ __all__ = [
     "has_noise_alone",
     "prepared",
     "prepared_alone",
+    "prepared_closely",
     "prepared_runs",
     "reach_of_rest",
     "samples_of",
@@ -59,6 +62,7 @@ _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
 # How many times the work points may cost, and how much longer their steps are far out: near ones are for the heap.
 _EFFORTS = {"usual": (1.0, 1.0), "near": (3.0, 5.0), "rough": (0.05, 1.0)}
+_MOST_IN_FOCUS, _WORK_IN_FOCUS, _FINEST_IN_FOCUS = 300_000, 1.6e10, 1e-6  # the same of points for one reading
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -126,6 +130,14 @@ def prepared(total: TotalLoss, *, rough: bool = False) -> SpreadAnswers:
     if not samples or profile is None:
         raise Unsupported("there are no few samples here beside steps that another engine has all digits of")
     return SpreadAnswers(total, partial(_law, samples, effort="rough" if rough else "usual"), profile)
+
+
+@lru_cache(maxsize=4)
+def prepared_closely(total: TotalLoss) -> CloseAnswers:
+    """The same with points and places of the rest chosen for each reading."""
+    if has_atoms(total):
+        raise Unsupported("samples with atoms have the same points for all readings")
+    return CloseAnswers(total, prepared(total), partial(_law, _split(total)[0]))
 
 
 @lru_cache(maxsize=4)
@@ -206,11 +218,13 @@ def _rates(loss: SampledLoss) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=6)
-def _law(samples: Samples, side: Side, *, effort: Effort = "usual") -> SpreadLaw | MergedLaw | None:
+def _law(
+    samples: Samples, side: Side, *, effort: Effort = "usual", focus: Focus | None = None
+) -> SpreadLaw | MergedLaw | None:
     """The law of all samples, on one side of the truth; None where the points are too few for one below."""
     if side != "above" and any(isinstance(loss.base, DiscreteGaussianLoss) for loss, _ in samples):
         return _merged_law(samples, effort=effort)
-    grid = _grid(samples, effort=effort)
+    grid = _grid(samples, effort=effort, focus=focus)
     try:
         return _product([(one_step(grid, loss, n, side), n) for loss, n in samples], SpreadLaw.times)
     except ComputationFailed:
@@ -231,27 +245,32 @@ def _product(steps: list[tuple[_Law, int]], times: Callable[[_Law, _Law], _Law])
     return reduce(times, (power(one, n, times) for one, n in steps))
 
 
-def _grid(samples: Samples, *, effort: Effort) -> Graded:
-    """The finest points that the work allows."""
-    laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
+def _grid(samples: Samples, *, effort: Effort, focus: Focus | None = None) -> Graded:
+    """The finest points that the work allows, which is more for those in a focus."""
     more, far = _EFFORTS[effort]
-    sparse = laplace or all(apart(loss) < _NARROW and not loss.is_atomic for loss, _ in samples)
-    most = more * _WORK * (_MORE_WORK if sparse else 1.0)
-
     points = centred_for if _are_centred(samples) else graded_for
 
     def affordable(aim: float) -> bool:
-        grid = points(samples, aim, far)
+        grid = points(samples, aim, far, focus)
+        if focus is not None:
+            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= _WORK_IN_FOCUS
+        most = more * _WORK * (_MORE_WORK if _have_many_zeros(samples) else 1.0)
         few = sum(grid.halves) <= max(more, 1.0) * _MOST_POINTS
         return few and sum(_work(grid, loss, n) for loss, n in samples) <= most
 
-    coarse, fine = _COARSEST, _FINEST
+    coarse, fine = _COARSEST, _FINEST if focus is None else _FINEST_IN_FOCUS
     if not affordable(coarse):
         raise ComputationFailed("the losses of these samples have no points in common that can be had")
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)
         coarse, fine = (middle, fine) if affordable(middle) else (coarse, middle)
-    return points(samples, coarse, far)
+    return points(samples, coarse, far, focus)
+
+
+def _have_many_zeros(samples: Samples) -> bool:
+    """Whether most masses of their laws are 0: those of Laplace noise, and of narrow heaps."""
+    laplace = any(isinstance(loss.base, LaplaceLoss) for loss, _ in samples)
+    return laplace or all(apart(loss) < _NARROW and not loss.is_atomic for loss, _ in samples)
 
 
 def _are_centred(samples: Samples) -> bool:

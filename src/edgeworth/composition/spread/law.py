@@ -84,20 +84,27 @@ class Shares(NamedTuple):
     least: float
     error: float
     """At least the relative error of every share."""
+    densest: Array | float = np.inf
+    """At least the mass of each cell if its density were as large everywhere as where it is largest."""
 
     def step(self, grid: Graded) -> Step:
         """All of it on the ends of the cells; that of the last cell is beyond."""
         last = float(self.right[-1])
         beyond = self.beyond[0] + last, self.beyond[1] + last * math.exp(float(grid.ends[-1]))
-        return Step(shared(grid, self.left, self.right, beyond), self.least, self.error)
+        return Step(shared(grid, self.left, self.right, beyond, self.densest), self.least, self.error)
 
 
-def shared(grid: Graded, left: Array, right: Array, beyond: tuple[float, float]) -> Sums:
-    """The masses of the points from the shares of the cells, and what spreading inside these raised."""
+def shared(
+    grid: Graded, left: Array, right: Array, beyond: tuple[float, float], densest: Array | float = np.inf
+) -> Sums:
+    """The masses of the points from the shares of the cells, and what spreading inside these raised.
+
+    `densest`: at least the mass of each cell if its density were as large everywhere as where it is largest.
+    """
     mass, both = left.copy(), left + right
     mass[1:] += right[:-1]
-    tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0) * grid.gaps
-    return Sums(mass, tents, beyond)
+    tents = np.where(both > 0, left / np.where(both > 0, both, 1.0) * right, 0.0)
+    return Sums(mass, np.minimum(tents, 0.125 * densest) * grid.gaps, beyond)
 
 
 def finished(law: SpreadLaw, sums: Sums) -> SpreadLaw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import ndtr, ndtri
 
@@ -13,7 +13,7 @@ from edgeworth.losses import DiscreteGaussianLoss, GaussianLoss, LaplaceLoss
 if TYPE_CHECKING:
     from edgeworth.losses import SampledLoss
 
-__all__ = ["apart", "centre", "centred_for", "graded_for"]
+__all__ = ["Focus", "apart", "centre", "centred_for", "graded_for"]
 
 _LEFT = 6.0  # standard deviations on the left that are resolved
 _NATS = 330.0  # how far the points reach: e^-330 = 1e-143 is beyond
@@ -22,43 +22,83 @@ _IN_CROWD = 32.0  # of a loss, the step that resolves a crowd of samples which r
 _ATOMS = 16.0  # upper ones of Laplace noise in a sum: 2^-16 of it, next to which coarser points would raise a lot
 _BEYOND_HEAP = 4.0  # times the loss of all samples that say nothing, beyond which one has jumped
 _FARTHEST = 600.0  # a loss whose exponential is a double
+_FEWEST = 16.0  # points in half of the first octave, where steps are to come close to a given one
 _BITS = 30  # of a step, so that its multiples are doubles
 
 
-def graded_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0) -> Graded:
+class Focus(NamedTuple):
+    """The octave that a reading depends on most, and the last one that counts for it at all."""
+
+    octave: int
+    last: int
+    share: float = 1.0
+    """Of the way to its end, where octaves are to end instead: there steps double."""
+
+
+def graded_for(
+    samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0, focus: Focus | None = None
+) -> Graded:
     """From well below the heap of one sample to where next to nothing lies beyond.
 
     A density e^(-x^2/2) changes by the factor e^(x dx) from a point to the next: |x| dx is `aim` or less, as far as
     octaves allow, and `far` times that beyond the heap. The multiples of the largest loss of Laplace noise, of the part
-    that has most steps, are points.
+    that has most steps, are points. With a focus that change is `aim` in its octave, and other steps are as it asks.
     """
     low, high = min(_nearest(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
     laplace = [(n, _farthest(loss)) for loss, n in samples if isinstance(loss.base, LaplaceLoss)]
     n, period = max(laplace, default=(0, 1.5 * low))
     before = max(math.ceil(math.log2(period / (1.5 * low))), 0)
     low = period / 1.5 * 0.5**before  # its multiples by powers of two are in the middle of octaves
+    low *= 1.0 if focus is None or laplace else focus.share
     places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
     wanted = [_wanted(samples, place, aim * _coarser(samples, place, far)) for place in places]
+    wanted = wanted if focus is None else _focused(samples, wanted[focus.octave], focus)
     aligned = sum(low * 2.0**j < n * period for j in range(1, len(wanted)))  # octaves that have such multiples
-    half = 2 * math.ceil(0.5 * low / wanted[0])
+    half = 2 * math.ceil(0.5 * low / wanted[0]) if focus is None or laplace else _first_half(low, wanted, focus)
     even = 2 ** max(sum(_doubles(low / half, wanted)[:aligned]) - before + 1, 1)
     half = even * math.ceil(half / even)
     doubles = _doubles(low / half, wanted, (aligned, before + (half & -half).bit_length() - 2))
     return Graded(_of_few_bits(low / half), half, doubles)
 
 
-def centred_for(samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0) -> Graded:
+def centred_for(
+    samples: tuple[tuple[SampledLoss, int], ...], aim: float, far: float = 1.0, focus: Focus | None = None
+) -> Graded:
     """On both sides of 0, about which the samples are centred: the heap of any number of them is then an octave.
 
     Below 0 the points reach twice as far as the least loss.
     """
     low, high = min(_heap(loss) for loss, _ in samples), min(_reach(samples), _FARTHEST)
+    low *= 1.0 if focus is None else focus.share
     places = [low * 2.0**j for j in range(max(math.ceil(math.log2(high / low)), 1))]
     wanted = [_centred_step(samples, place, aim * _coarser(samples, place, far)) for place in places]
-    half = 2 * math.ceil(0.5 * low / min(wanted[0], *(aim * _least_scale(loss) for loss, _ in samples)))
+    first = min(wanted[0], *(aim * _least_scale(loss) for loss, _ in samples))
+    if focus is not None:
+        wanted = _focused(samples, wanted[focus.octave], focus)
+    half = 2 * math.ceil(0.5 * low / first) if focus is None else _first_half(low, wanted, focus)
     lowest = 2 * math.fsum(n * _heap(loss) for loss, n in samples)
     below = min(max(math.ceil(math.log2(lowest / low)), 1), len(wanted))
     return Graded(_of_few_bits(low / half), half, _doubles(low / half, wanted), below)
+
+
+def _focused(samples: tuple[tuple[SampledLoss, int], ...], step: float, focus: Focus) -> list[float]:
+    """Steps with which all octaves together leave least open of a reading, for a given one in the octave in focus.
+
+    A step h in an octave before it adds about h^2 to the variance of each of n samples, and in this octave to that of
+    one, as often as laws are multiplied; it costs 2^(2j)/h^2 in octave j. That is best with h^4 as 2^(2j)/n. In the
+    octaves after it steps double, as they may.
+    """
+    n = sum(n for _, n in samples)
+    finer = min((2 + 2 * math.log2(n)) / n, 1.0) ** 0.25
+    before = [step * finer * 0.5 ** (0.5 * (focus.octave - j)) for j in range(focus.octave)]
+    return before + [step * 2.0**j for j in range(focus.last + 1 - focus.octave)]
+
+
+def _first_half(low: float, wanted: list[float], focus: Focus) -> int:
+    """Points in half of the first octave, some at least, such that doubled steps come close to that of the focus."""
+    fewest = max(low / min(wanted), _FEWEST)
+    doublings = math.floor(math.log2(fewest * wanted[focus.octave] / low))
+    return 2 * math.ceil(0.5 * low * 2.0**doublings / wanted[focus.octave])
 
 
 def _coarser(samples: tuple[tuple[SampledLoss, int], ...], loss: float, far: float) -> float:

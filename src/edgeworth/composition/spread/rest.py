@@ -35,6 +35,8 @@ _BESIDE, _FASTER = 1e-12, 4.0  # the nearest place beside a kink, relative, and 
 _CLOSE = 1e-13  # relative to the largest loss: atoms that are taken for one
 _MOST_BESIDE, _MOST_PLACES = 16, 8_000
 _PLACE = 50.0  # units of work for every place at which another engine is asked
+_LITTLE = 1e-8  # of a reading: what a table may leave open of it where the engine is asked itself
+_MOST_ASKED = 30_000  # places at a time
 
 
 class Known(NamedTuple):
@@ -50,6 +52,26 @@ class Sides(NamedTuple):
 
     lower: Callable[[Array], Array]
     upper: Callable[[Array], Array]
+
+    def closely(self, ask: Callable[[Array], Ends], weight: Array) -> Sides:
+        """The same, but for places with these weights: their engine is asked where a share that counts is open."""
+        return Sides(
+            partial(_closely, self, ask, weight, upper=False), partial(_closely, self, ask, weight, upper=True)
+        )
+
+
+def _closely(known: Sides, ask: Callable[[Array], Ends], weight: Array, t: Array, *, upper: bool) -> Array:
+    """One end at every t; what is asked for of the engine is where most is open."""
+    low, high = known.lower(t), known.upper(t)
+    open_, end = weight * (high - low), high if upper else low
+    (wide,) = np.nonzero(open_ * t.size > _LITTLE * float(np.sum(weight * high)))
+    if wide.size > _MOST_ASKED:
+        wide = wide[np.argpartition(open_[wide], -_MOST_ASKED)[-_MOST_ASKED:]]
+    if wide.size:
+        spend(_PLACE * wide.size)
+        found = ask(t[wide])
+        end[wide] = np.minimum(high[wide], found.upper) if upper else np.maximum(low[wide], found.lower)
+    return end
 
 
 class Rest:

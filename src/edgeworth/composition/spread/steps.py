@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from edgeworth.composition.spread.graded import Graded
     from edgeworth.composition.spread.law import Side
     from edgeworth.losses import SampledLoss
+    from edgeworth.losses.law import Array
 
 __all__ = ["one_step", "shares_of"]
 
 _UNIT = 2.0**-53
+_ROUNDED = 1e-9  # for the rounding of a density
 
 
 def one_step(grid: Graded, loss: SampledLoss, n: int, side: Side) -> SpreadLaw:
@@ -50,7 +52,8 @@ def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, first: int) -
     """The loss above log(1 - p) is log(1 + r W), r = p/(1-p), W = e^(mu x - mu^2/2); one below 0 may stand for 0."""
     p, rest, shift = loss.rate, 1 - loss.rate, -float(grid.points[first])
     edge = rest * np.expm1(grid.ends[first:] + shift)
-    shares = sampled_gaussian_shares(edge, rest * math.exp(shift) * grid.gaps[first:], base.mu, p)
+    length = rest * math.exp(shift) * grid.gaps[first:]
+    shares = sampled_gaussian_shares(edge, length, base.mu, p)
     left, right = (np.append(np.zeros(first), np.exp(log)) for log in shares)
     with np.errstate(divide="ignore"):
         x = np.log(edge / p) / base.mu + base.mu / 2
@@ -60,4 +63,20 @@ def _gaussian(grid: Graded, loss: SampledLoss, base: GaussianLoss, first: int) -
     beyond = null * most, alternative * math.exp(-least) * most
     farthest = float(np.max(np.abs(x), where=np.isfinite(x), initial=1.0))
     error = gaussian_error(np.array([farthest]), 1.0) + (8 * LARGEST_LOG + 16 * (1 + farthest) / base.mu) * _UNIT
-    return Shares(left, right, beyond, least, error)
+    densest = np.append(np.full(first, np.inf), length * _largest_density(edge, x, base.mu, p))
+    return Shares(left, right, beyond, least, error, densest)
+
+
+def _largest_density(edge: Array, x: Array, mu: float, p: float) -> Array:
+    """At least the density of X = 1 - p + pW in each cell, given pW at its ends: e^(-x^2/2)/(sqrt(2 pi) mu pW).
+
+    Its logarithm is concave in x with its peak at x = -mu: in a cell it is largest at an end, or there.
+    """
+    scale = math.log(math.sqrt(2 * math.pi) * mu)
+    known = np.isfinite(x)  # at W = 0 it is 0
+    log_density = np.where(
+        known, -0.5 * np.square(np.where(known, x, 0.0)) - np.log(np.where(known, edge, 1.0)), -np.inf
+    )
+    largest = np.maximum(log_density[1:], log_density[:-1])
+    largest = np.where((x[:-1] <= -mu) & (x[1:] >= -mu), mu * mu - math.log(p), largest)
+    return np.asarray(np.exp(largest - scale) * (1 + _ROUNDED))
