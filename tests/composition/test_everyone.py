@@ -113,3 +113,10 @@ def test_where_all_fail_the_ends_are_trivial():
 def test_mixes_of_many_kinds_have_six_digits(mechanism, direction, reading, argument):
     found = getattr(ew.account(mechanism, direction=direction), reading)(argument)
     assert 0 < found.upper - found.lower < 1e-6 * found.upper
+
+
+def test_where_f_underflows_nobody_overflows():
+    runs = ew.PoissonSampled(ew.Gaussian(0.402), 0.0439) ** 9_564_501 * ew.RandomizedResponse(0.511)
+    mixed = runs * ew.RandomizedResponse(0.216) * ew.ApproxDP(0.511, 1.74e-11) ** 2
+    found = ew.account(mixed).tradeoff(4.63e-5)
+    assert (found.lower, found.upper < 1e-300) == (0, True)

@@ -31,16 +31,22 @@ from edgeworth.composition.few_first import (
     FirstForTests,
     Limited,
 )
+from edgeworth.composition.kinds_of_samples import (
+    has_a_wide_bulk,
+    has_dense_laplace_samples,
+    has_rare_jumps,
+    has_short_jumps,
+    has_slow_tests,
+)
 from edgeworth.composition.rare_atoms import jumping_atoms, merged_tails
-from edgeworth.composition.samples import density, expected_jumps, samples
+from edgeworth.composition.samples import samples
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, LaplaceLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgeworth.composition.answered import Answers
-    from edgeworth.losses import PrivacyLoss, TotalLoss
+    from edgeworth.losses import TotalLoss
 
 __all__ = [
     "MANY_PARTS",
@@ -55,7 +61,6 @@ __all__ = [
     "dense_lines",
     "enclosed_first",
     "has_little_noise",
-    "has_rare_jumps",
     "lattice_alone",
     "lines_and_moments",
     "mixed",
@@ -83,12 +88,6 @@ _VERY_FEW, _QUICK = 20, 3.5e7  # samples alone, whose lines may take so much wor
 _BRIEF = 3e7  # the same for lines of few samples beside others, after which these are asked
 _LONG = 5e7  # the same for their points
 _AT_A_GLANCE = 5e6  # the same before points for one reading
-_LARGE_MU = 3.0  # from which on a lattice's tests cost more than its profile
-_SHORT_JUMPS = 1.5  # mu, up to which lines of rare samples take little time wherever their profile is not tiny
-_DENSE, _SPARSE = 1e-3, 1e-5  # n p^2, from which on lines have nine digits, and below which they have few
-_RARE = 0.03  # n p, below which jumps are rare
-_FEWEST, _FEW_PER_CUBE = 3, 3.0  # n, and n/mu^3 besides, up to which lines of samples alone take long for f …
-_NO_SMALL_MU, _NOT_DENSE = 0.4, 2e-3  # … above this mu, and below this n p^2
 _LARGEST_MIXED = 0.05  # rate, up to which a mixture of their lines says more than a lattice in its time
 _FAR = 0.05  # farther out than the rest beside them reaches, from where on a lattice may narrow what is wide
 
@@ -108,7 +107,7 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
         if noisy_lines.applies(total):
             return by_lines(total, aim)
         made = _after_moments(total, lambda: lattice.prepared(total, aim.fine), aim)
-        return ByProfile(made, aim.wide, slow=True, tests_last=_has_little_noise(total))
+        return ByProfile(made, aim.wide, slow=True, tests_last=has_slow_tests(total))
 
     if spread.applies_alone(total):
         return _samples_on_lines(total, lines, after, aim)
@@ -133,38 +132,12 @@ def _samples_on_lines(total: TotalLoss, lines: Answers, lattices: Callable[[], A
     made = Combined(Limited(lines, _QUICK) if few else lines, lattices, aim.wide)
     made = Combined(made, lambda: points, aim.wide)
     made = Combined(made, lambda: spread.prepared_alone(total, near=True), aim.wide)
-    return FirstForTests(made, points, aim.wide) if _has_a_wide_bulk(total) else made
+    return FirstForTests(made, points, aim.wide) if has_a_wide_bulk(total) else made
 
 
 def by_contour(total: TotalLoss, aim: Aim) -> Answers:
     """The line integral."""
     return ByProfile(contour.prepared(total), aim.wide)
-
-
-def has_rare_jumps(total: TotalLoss) -> bool:
-    """Whether jumps of samples beside a rest are so rare that lines have few digits, or take long."""
-    if len(total.parts) == 1 or not spread.applies(total) or spread.has_noise_alone(total):
-        return False
-    jumping = spread.samples_of(total)
-    dense = density(jumping)
-    return dense < _SPARSE or (dense < _DENSE and expected_jumps(jumping) < _RARE)
-
-
-def _has_a_wide_bulk(total: TotalLoss) -> bool:
-    """Whether samples are few, rare and of little noise: without a jump their loss has many sizes, as on no line."""
-    parts = samples(total)
-    mu = max(_mu(loss.base) for loss, _ in parts)
-    few = mu > _NO_SMALL_MU and sum(n for _, n in parts) <= _FEWEST + _FEW_PER_CUBE * mu**3
-    return few and density(parts) < _NOT_DENSE
-
-
-def _mu(loss: PrivacyLoss) -> float:
-    return loss.mu if isinstance(loss, GaussianLoss) else 0.0
-
-
-def _has_little_noise(total: TotalLoss) -> bool:
-    """Whether the tests of a lattice would take all the time that a reading of f has."""
-    return any(_mu(loss.base) > _LARGE_MU for loss, _ in samples(total))
 
 
 def on_points(total: TotalLoss, aim: Aim) -> Answers:
@@ -191,8 +164,7 @@ def _closely(total: TotalLoss, first: Callable[[TotalLoss, Aim], Answers], aim: 
 def _by_remainder(total: TotalLoss, answers: Answers, aim: Aim) -> Answers:
     """The same answers, with f from 1 - delta as a mixture: before their own tests, or after if lines take long."""
     remainder = mixture.remainder_of(total, _samples_alone)
-    short = all(0 < _mu(loss.base) <= _SHORT_JUMPS for loss, _ in samples(total))
-    return ByProfile(answers, aim.wide, slow=True, tests_last=short, remainder=remainder)
+    return ByProfile(answers, aim.wide, slow=True, tests_last=has_short_jumps(total), remainder=remainder)
 
 
 def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
@@ -203,7 +175,7 @@ def beside_a_rest(total: TotalLoss, aim: Aim) -> Answers:
     """
     if spread.has_noise_alone(total):
         return _beside_noise(total, aim)
-    fine = aim.wide < USUALLY_WIDE or _has_dense_laplace_samples(total)
+    fine = aim.wide < USUALLY_WIDE or has_dense_laplace_samples(total)
     lattices = cache(lambda: rounded(total, aim))
     wide = aim.wide if fine else max(aim.wide, _WIDE_FOR_A_LATTICE)
     points = _closely(total, _points_and_lines, aim)
@@ -217,12 +189,6 @@ def _beside_noise(total: TotalLoss, aim: Aim) -> Answers:
     made = Combined(_on_lattice(total, aim), lambda: spread.prepared(total), aim.wide)
     made = Combined(made, lambda: _by_recursion(total), _VERY_WIDE)
     return ByProfile(made, aim.wide, slow=True)
-
-
-def _has_dense_laplace_samples(total: TotalLoss) -> bool:
-    """Whether samples, some of Laplace noise, are so many that a lattice may hold them better than graded points do."""
-    parts = samples(total)
-    return density(parts) >= _DENSE and any(isinstance(loss.base, LaplaceLoss) for loss, _ in parts)
 
 
 def mixture_first(total: TotalLoss, aim: Aim) -> Answers:

@@ -27,6 +27,7 @@ from edgeworth.composition.combined import Combined
 from edgeworth.composition.deferred import Deferred
 from edgeworth.composition.everyone import Everyone, Turn
 from edgeworth.composition.in_time import InTime
+from edgeworth.composition.kinds_of_samples import has_rare_jumps
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
@@ -121,7 +122,7 @@ def _first_row(total: TotalLoss, name: str) -> _Row | None:
 
 
 def _has_rare_jumps(total: TotalLoss) -> bool:
-    return in_turn.has_rare_jumps(total) and lattice.applies(total)
+    return has_rare_jumps(total) and lattice.applies(total)
 
 
 def _has_slow_tests(total: TotalLoss, name: str) -> bool:
@@ -198,7 +199,7 @@ def _has_a_mixture(total: TotalLoss) -> bool:
 
 def _has_points(total: TotalLoss) -> bool:
     """Whether samples are on graded points beside a rest: where jumps are rare, or no line can be tried before."""
-    return spread.applies(total) and (in_turn.has_rare_jumps(total) or not _has_a_line(total, _DENSE))
+    return spread.applies(total) and (has_rare_jumps(total) or not _has_a_line(total, _DENSE))
 
 
 def _has_a_line(total: TotalLoss, dense: float = _LESS_DENSE) -> bool:

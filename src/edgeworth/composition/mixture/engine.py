@@ -141,7 +141,9 @@ def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.p
     if _has_one_formula(others):
         return OneBeside(total, Mixed(Formula(others), atoms))
     if not has_formulas(total):
-        rough = Combined(spread.prepared_alone(total), lambda: moments.prepared(others), _COARSE)
+        rough: Answers = moments.prepared(others)
+        if spread.applies_alone(others):
+            rough = Combined(spread.prepared_alone(total), lambda: moments.prepared(others), _COARSE)
         profiles = by_answers(rough), by_answers(lines(others))
         known = spread.prepared(total) if spread.applies(total) else None
         return Beside(total, atoms, profiles, Aim(_LINES), Beside(total, atoms, profiles, Aim(_LINES, _LITTLE), known))
