@@ -262,6 +262,10 @@ def test_it_applies_to_samples_with_atoms_beside_what_has_all_digits():
     for rest in (ew.Laplace(1.0), ew.RandomizedResponse(0.3) ** 2, ew.Laplace(1.0) * normal(1.0, 0.01)):
         assert samples_beside.applies(TotalLoss.of(few * rest))
     assert not samples_beside.applies(TotalLoss.of(few))
+    assert not samples_beside.applies(TotalLoss.of(discrete(2.0, 1e-3) ** 500 * ew.Laplace(1.0)))
+    assert not samples_beside.applies(
+        TotalLoss.of(discrete(1.5, 0.01) ** 3 * ew.RandomizedResponse(1.2) ** 2)
+    )  # listed
     assert not samples_beside.applies(TotalLoss.of(few * ew.Gaussian(1.0)))
     assert not samples_beside.applies(TotalLoss.of(normal(2.0, 1e-3) ** 10 * ew.Laplace(1.0)))
 
