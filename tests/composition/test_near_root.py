@@ -7,6 +7,7 @@ import pytest
 
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.near_root import NearRoot
+from edgeworth.errors import Unsupported
 
 RATES = {"forward": 7.0, "backward": 9.0}
 
@@ -67,3 +68,18 @@ def test_of_both_directions_the_worse_one_is_asked():
     found = NearRoot(close, Known(1e-4), 1e-6).delta("both", np.array([0.0, 0.5]))
     assert np.all(found.upper >= np.exp(-7 * np.array([0.0, 0.5])))
     assert close.asked == [("both", [0.0]), ("forward", [0.5])]
+
+
+class GivesUp(Known):
+    def delta(self, *_):
+        raise Unsupported("no")
+
+    epsilon = delta
+
+
+def test_without_rough_answers_the_others_are_asked_as_they_are():
+    close = Known(1e-9, off=1e-9)
+    found = NearRoot(close, GivesUp(1.0), 1e-6)
+    assert found.epsilon("both", np.array([1e-3])) == close.epsilon("both", np.array([1e-3]))
+    assert found.delta("both", np.array([0.5])).upper[0] >= math.exp(-3.5)
+    assert close.asked == [("both", [0.5])]

@@ -9,7 +9,7 @@ from edgeworth.composition.aim import Aim
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, Instead
 from edgeworth.composition.deferred import Deferred
-from edgeworth.composition.few_first import MIXTURES, FewFirst
+from edgeworth.composition.few_first import MIXTURES, FewFirst, Limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Others", "heaps_first"]
 
+_BRIEF = 3e7  # units of work before others are asked, where these have digits
 _ROUGH = 1e-4  # relative width of the profile of a heap, which is enough for most readings and for nearly all of f
 
 
@@ -28,6 +29,8 @@ class Others(NamedTuple):
     of_heap: Callable[[TotalLoss, Aim], Answers]
     is_slow: bool
     after: Callable[[], Answers]
+    samples_follow: bool
+    """Whether samples with atoms, which have digits in most cases, are left time behind the mixture."""
 
 
 def heaps_first(total: TotalLoss, aim: Aim, others: Others) -> Answers:
@@ -42,6 +45,7 @@ def heaps_first(total: TotalLoss, aim: Aim, others: Others) -> Answers:
 
     rough = Aim.of(_ROUGH)
     first = Combined(mixed(rough), lambda: mixed(aim), aim.wide) if aim.wide < _ROUGH else mixed(aim)
-    made = FewFirst(first, others.after, aim.wide, MIXTURES)
+    briefly = Limited(first, _BRIEF) if others.samples_follow else first
+    made = FewFirst(briefly, others.after, aim.wide, MIXTURES)
     tests = Combined(Deferred(others.after), lambda: first, aim.wide)
     return Instead(made, tests=tests) if others.is_slow else made

@@ -60,8 +60,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
-    | lattice   | few samples with atoms beside a rest      | lines with noise, runs listed, graded points, others  |
     | lattice   | few values, far apart beside narrow steps | mixtures of what answers these, the others            |
+    | lattice   | few samples with atoms beside a rest      | lines with noise, runs listed, graded points, others  |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |
     | lattice   | few equal samples with atoms              | lines with noise, runs listed or sorted, the others   |
@@ -167,7 +167,8 @@ def _around_values(total: TotalLoss, aim: Aim) -> Answers:
         rows = [row for row in _TABLE if row.method == "lattice" and row.holds is not _has_heaps]
         return next(row for row in rows if row.holds(total)).answers(total, aim)
 
-    return around_values.heaps_first(total, aim, around_values.Others(of_heap, is_slow, after))
+    others = around_values.Others(of_heap, is_slow, after, samples_follow=_has_samples_beside(total))
+    return around_values.heaps_first(total, aim, others)
 
 
 def _has_little_noise(total: TotalLoss) -> bool:
@@ -183,6 +184,11 @@ def _has_lines(total: TotalLoss) -> bool:
 def _has_equal_samples(total: TotalLoss) -> bool:
     """Whether runs of few samples with atoms are listed or sorted: where there is no list of all atoms."""
     return equal_samples.applies(total) and total.is_exact and not lattice.prepared(total).exact
+
+
+def _has_samples_beside(total: TotalLoss) -> bool:
+    """Whether samples with atoms meet a rest that is known: of one step or two beside them there may be formulas."""
+    return samples_beside.applies(total) and not (mixture.has_formulas(total) and mixture.applies(total))
 
 
 def _has_two_lattices(total: TotalLoss) -> bool:
@@ -261,15 +267,15 @@ _TABLE = [
     ),
     _Row(
         "lattice",
-        samples_beside.applies,
-        samples_beside.meeting_a_rest,
-        "samples with atoms beside others: line integrals come first, and {wide} are narrowed by runs beside the rest",
-    ),
-    _Row(
-        "lattice",
         _has_heaps,
         _around_values,
         "values far apart: a mixture over them comes first, and {wide} are narrowed by the others",
+    ),
+    _Row(
+        "lattice",
+        _has_samples_beside,
+        samples_beside.meeting_a_rest,
+        "samples with atoms beside others: line integrals come first, and {wide} are narrowed by runs beside the rest",
     ),
     _Row(
         "lattice",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import Direction, Ends, Forwarding, is_wide
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, is_wide
 from edgeworth.composition.both_ways import one_by_one
 from edgeworth.composition.work import to_the_end
 
@@ -27,7 +27,7 @@ _OPEN = 10.0  # times what a reading leaves open, from which on another guess is
 
 
 class NearRoot(Forwarding):
-    """Answers of delta and epsilon that begin with what rougher ones say.
+    """Answers of delta and epsilon that begin with what rougher ones say, if these do not give up.
 
     Of both directions only the one is asked that is surely worse, if one is.
     """
@@ -40,7 +40,10 @@ class NearRoot(Forwarding):
         """Ends of the profile at eps."""
         if direction != "both":
             return self._answers.delta(direction, epsilon)
-        worse = self._worse("delta", epsilon)
+        try:
+            worse = self._worse("delta", epsilon)
+        except GIVES_UP:
+            return self._answers.delta(direction, epsilon)
         lower, upper = np.empty(epsilon.size), np.empty(epsilon.size)
         for way in dict.fromkeys(worse):
             some = np.array([one == way for one in worse])
@@ -49,7 +52,10 @@ class NearRoot(Forwarding):
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        known = self._rough.epsilon(direction, delta)
+        try:
+            known = self._rough.epsilon(direction, delta)
+        except GIVES_UP:
+            return self._answers.epsilon(direction, delta)
         if not is_wide(known, self._wide).any():
             return known
         ways = self._worse("epsilon", delta) if direction == "both" else [direction] * delta.size

@@ -6,7 +6,6 @@ listed, their loss is put on graded points, or their jumps are sorted beside a b
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from edgeworth.composition import in_turn, noisy_lines, spread
@@ -28,7 +27,6 @@ __all__ = ["applies", "meeting_a_rest"]
 
 _BRIEF, _LONG = 1.5e7, 4e7  # units of work for lines before others are asked, and for a bulk before finer points are
 _FINER = 0.4  # of a width that is wide, what a bulk aims at
-_KEPT = 4  # levels of what is merged
 
 applies = spread.has_atoms
 
@@ -56,9 +54,8 @@ def _runs(total: TotalLoss, aim: Aim) -> Answers:
     rough = Remembered(spread.prepared(total, rough=True))
     fine = NearRoot(spread.prepared(total), rough, aim.wide)
 
-    @lru_cache(maxsize=_KEPT)
     def bulk(finite: TotalLoss, nats: float) -> Answers:
-        return Deferred(lambda: few_samples.prepared_bulk(finite, nats, _FINER * aim.wide))
+        return few_samples.prepared_bulk(finite, nats, _FINER * aim.wide)
 
     def after_lists(points: Answers) -> Answers:
         return Combined(listed, lambda: points, aim.wide)

@@ -9,8 +9,7 @@ import pytest
 from mpmath import exp, expm1, log, mp, mpf, ncdf
 
 import edgeworth as ew
-from edgeworth.composition import mixture, moments, narrowed
-from edgeworth.composition.aim import Aim
+from edgeworth.composition import mixture, moments
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.mixture.apart import _by_chernoff, _by_steps
 from edgeworth.errors import Unsupported
@@ -37,19 +36,12 @@ def test_auto_has_the_digits_that_it_promises(
     scale, sensitivity, rate, steps, response, categories, direction, epsilon, low, high
 ):
     samples = sampled(ew.DiscreteGaussian(scale, sensitivity=sensitivity), rate) ** steps
-    mechanism = samples * ew.RandomizedResponse(response, categories=categories)
-    found = ew.account(mechanism, direction=direction).delta(epsilon=epsilon)
-    heaps = narrowed._around_values(TotalLoss.of(mechanism), Aim()).delta(direction, np.array([epsilon]))
-    for lower, upper in ((found.lower, found.upper), (heaps.lower[0], heaps.upper[0])):
-        assert lower <= float(high)
-        assert float(low) <= upper
-        assert upper - lower <= 1e-6 * upper
-
-
-def test_heaps_come_first_where_nobody_knows_the_rest():
-    heap = sampled(ew.DiscreteGaussian(7.63), 0.00606) ** 87
-    account = ew.account(ew.DiscreteLaplace(0.591) ** 39 * ew.DiscreteGaussian(0.738) ** 2 * heap)
+    account = ew.account(samples * ew.RandomizedResponse(response, categories=categories), direction=direction)
+    found = account.delta(epsilon=epsilon)
     assert account.certificate.notes[-1].startswith(NOTE)
+    assert found.lower <= float(high)
+    assert float(low) <= found.upper
+    assert found.upper - found.lower <= 1e-6 * found.upper
 
 
 @pytest.mark.parametrize(

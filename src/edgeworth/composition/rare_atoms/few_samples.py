@@ -114,9 +114,9 @@ def prepared(total: TotalLoss, nats: float, fine: float) -> JumpingAtoms:
     return _made(total, nats, fine, quick)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def prepared_bulk(total: TotalLoss, nats: float, fine: float) -> JumpingAtoms:
-    """The same alone, for readings of delta."""
+    """The same alone, for readings of delta; with its transforms the last one takes up to a hundred megabytes."""
     return _made(total, nats, fine, None)
 
 

@@ -33,7 +33,7 @@ __all__ = ["SmoothBulk", "StepLaw"]
 
 _UNIT = 2.0**-53
 _MOST_POINTS = 2**20  # of a transform: 16 MB
-_MOST_KEPT = 2**22  # points of all transforms, and of all readings: 32 MB and 64 MB
+_MOST_KEPT, _MOST_READ = 2**22, 3 * 2**20  # points of all transforms, and of all readings: 32 MB and 48 MB
 _EXCESS = 7.0  # nats between a reading and the scale of the tilt that serves it
 _STEEPER = 4.0  # times as steep is the next tilt, at the most
 _OUTSIDE = 32.0  # nats: the tilted mass outside a window
@@ -256,7 +256,7 @@ class SmoothBulk:
             low, high = map(float, self._range(steps)[number : number + 2])
             made = smoothed(line, (low - 2 * slack, high + 2 * slack))
             held = made.window.size + sum(tail.window.size for tail in self._tails.values())
-            while self._tails and held > _MOST_KEPT:
+            while self._tails and held > _MOST_READ:
                 held -= self._tails.pop(next(iter(self._tails))).window.size
             self._tails[number, steps] = made
         return self._tails[number, steps]

@@ -10,7 +10,7 @@ import math
 from functools import lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from edgeworth.composition import closed_form
+from edgeworth.composition import closed_form, lattice
 from edgeworth.composition.by_squares import power
 from edgeworth.composition.combined import CurveAnswers
 from edgeworth.composition.samples import Samples, density
@@ -53,6 +53,7 @@ Effort: TypeAlias = Literal["usual", "near", "rough"]
 
 _NORMAL = GaussianLoss, DiscreteGaussianLoss
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
+_MOST_WITH_ATOMS = 400  # more of them have lines
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
 _DENSE = 1e-3  # n p^2, from which on lines have all digits of many samples
 _LEAST_APART, _MOST_APART = 0.01, 8.0
@@ -75,7 +76,12 @@ def applies(total: TotalLoss) -> bool:
     >>> applies(TotalLoss.of(sample**10 * ew.Laplace(3.0))), applies(TotalLoss.of(sample**10))
     (True, False)
     """
-    return total.is_exact and _fit(*_split(total))
+    return total.is_exact and _fit(*_split(total)) and not _is_listed(total)
+
+
+def _is_listed(total: TotalLoss) -> bool:
+    """Whether there is a list of all atoms, which has all digits."""
+    return all(loss.is_atomic for loss, _ in total.parts) and lattice.prepared(total).exact
 
 
 @lru_cache(maxsize=8)
@@ -152,8 +158,15 @@ def prepared_alone(total: TotalLoss, *, near: bool = False) -> SpreadAnswers:
 
 
 def has_atoms(total: TotalLoss) -> bool:
-    """Whether some of the samples that are put on graded points have atoms."""
-    return applies(total) and any(loss.is_atomic for loss, _ in _split(total)[0])
+    """Whether some of the samples that are put on graded points have atoms, and these are few.
+
+    >>> import edgeworth as ew
+    >>> sample = ew.PoissonSampled(ew.DiscreteGaussian(2.0), rate=1e-3)
+    >>> has_atoms(TotalLoss.of(sample**10 * ew.Laplace(3.0))), has_atoms(TotalLoss.of(sample**500 * ew.Laplace(3.0)))
+    (True, False)
+    """
+    atomic = [n for loss, n in _split(total)[0] if loss.is_atomic]
+    return 0 < sum(atomic) <= _MOST_WITH_ATOMS and applies(total)
 
 
 @lru_cache(maxsize=4)
