@@ -144,9 +144,11 @@ def _has_laplace_lines(total: TotalLoss) -> bool:
 def _has_heaps(total: TotalLoss) -> bool:
     """Whether values far apart have narrow heaps around them: where there is neither a list of all atoms nor a formula.
 
-    Beside formulas, and lines of Gaussian samples, there are mixtures with more digits.
+    Beside formulas, and lines of Gaussian samples, there are mixtures with more digits, and so have graded points.
     """
-    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact or spread.applies(total):
+    if not total.is_exact or mixture.heaps(total) is None or lattice.prepared(total).exact:
+        return False
+    if spread.applies(total) and not spread.has_atoms(total):
         return False
     return noisy_lines.applies(total) or not mixture.applies(total)
 

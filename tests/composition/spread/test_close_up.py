@@ -13,7 +13,7 @@ from edgeworth.composition.spread.effort import products_of_masses
 from edgeworth.composition.spread.graded import Graded
 from edgeworth.composition.spread.resolution import Focus, centred_for, graded_for
 from edgeworth.composition.spread.rest import Sides
-from edgeworth.composition.spread.steps import _gaussian, one_step
+from edgeworth.composition.spread.steps import one_step, shares_of
 from edgeworth.errors import Unsupported
 from edgeworth.losses import privacy_loss
 
@@ -161,7 +161,7 @@ def test_points_are_closest_in_the_octave_in_focus(points):
 def test_work_is_about_what_it_was_said_to_be(mix):
     """Of a law above and one below, within a factor of two and some overhead."""
     samples = tuple((privacy_loss(normal(sigma, rate)), n) for sigma, rate, n in mix)
-    grid = engine._grid(samples, near=False, focus=None)
+    grid = engine._grid(samples, effort="usual")
     before = work.spent()
     for side in ("above", "forward"):
         engine._law.__wrapped__(samples, side)
@@ -174,7 +174,7 @@ def test_what_spreading_one_sample_raises_is_below_its_tents(sigma, rate):
     """E[(x - u)_+] of the law above less that of the sample itself, in the middle of each cell, by its formula."""
     loss = privacy_loss(normal(sigma, rate))
     p, grid = loss.rate, Graded(2.0**-10 * rate, 64, [False, True, True, False, True, True, True])
-    law, tents = one_step(grid, loss, 1, "above"), _gaussian(grid, loss, loss.base, 1).sums.tents
+    law, tents = one_step(grid, loss, 1, "above"), shares_of(grid, loss, 1).step(grid).sums.tents
     x, scale = grid.x, np.exp(law.least)
     some = [k for k in range(2, x.size - 1, x.size // 90) if law.mass[k] > 1e-30]
     for k in some:
