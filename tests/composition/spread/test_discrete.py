@@ -230,6 +230,18 @@ def test_sums_below_the_points_are_refused():
         law.times(law)
 
 
+@pytest.mark.usefixtures("few_points")
+def test_sums_beyond_what_doubles_hold_are_beyond():
+    """No warning, and ends that hold: nearly all of such samples is known."""
+    answers = spread.prepared(total_of(discrete(0.553, 0.266, 2) ** 113 * ew.RandomizedResponse(1.19) ** 3))
+    ends = answers.delta("forward", np.array([0.1]))
+    assert 0.999 < ends.lower[0] <= 0.9999999790340564
+    assert 0.9999999790340534 <= ends.upper[0] <= 1
+    far = discrete(0.13, 0.3) ** 300 * ew.RandomizedResponse(1.0)
+    with pytest.raises(ComputationFailed, match=r"^the losses of these samples have no points in common"):
+        spread.prepared(total_of(far)).delta("forward", np.zeros(1))
+
+
 # --- lists
 
 

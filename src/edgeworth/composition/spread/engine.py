@@ -53,6 +53,7 @@ Effort: TypeAlias = Literal["usual", "near", "rough"]
 
 _NORMAL = GaussianLoss, DiscreteGaussianLoss
 _MOST_SAMPLES, _MOST_CENTRED, _MOST_PARTS = 2_000, 50_000, 3
+_FARTHEST = 680.0  # a loss whose exponential is a double
 _MOST_WITH_ATOMS = 400  # more of them have lines
 _LEAST_RATE, _LARGEST_RATE, _LARGEST_LAPLACE_RATE = 1e-12, 0.5, 0.05
 _DENSE = 1e-3  # n p^2, from which on lines have all digits of many samples
@@ -272,7 +273,8 @@ def _grid(samples: Samples, *, effort: Effort, focus: Focus | None = None) -> Gr
         return few and sum(_work(grid, loss, n) for loss, n in samples) <= most
 
     coarse, fine = _COARSEST, _FINEST if focus is None else _FINEST_IN_FOCUS
-    if not affordable(coarse):
+    far_out = any(loss.is_atomic for loss, _ in samples) and points(samples, coarse, far).ends[-1] > _FARTHEST
+    if far_out or not affordable(coarse):
         raise ComputationFailed("the losses of these samples have no points in common that can be had")
     for _ in range(_HALVINGS):
         middle = math.sqrt(coarse * fine)

@@ -152,8 +152,10 @@ class _Made:
         self.mass[place[:-1]] += sums.values[least:end]
         over = grid.without_last_gap(j, sums.values[end:]) if self._with_tents else sums.values[end:]
         if j + 1 == len(grid.halves):
-            places = np.exp(grid.steps[j] * (2 * half + np.arange(over.size)))
-            self.beyond = float(np.sum(over)), float(np.sum(over * places))
+            (held,) = np.nonzero(over)
+            with np.errstate(over="ignore"):  # what no double holds is more than any reading
+                places = np.exp(grid.steps[j] * (2 * half + held))
+            self.beyond = float(np.sum(over)), float(np.sum(over[held] * places))
         else:
             self.mass[grid.octaves[j + 1]] += grid.onto_next(j, over)[:-1]
         if raised is not None:
