@@ -52,6 +52,7 @@ _NARROWEST_HEAP = 1e-3  # of the largest loss of Laplace noise, a deviation that
 _MOST_POINTS = 60_000  # each of which a reading asks the rest for
 _MORE_NEAR, _COARSER_FAR = 3.0, 5.0  # what points that are closest in the heap may cost more, and their steps far out
 _MOST_IN_FOCUS, _WORK_IN_FOCUS, _FINEST_IN_FOCUS = 300_000, 1.6e10, 1e-6  # the same of points for one reading
+_MORE_FOR_TWO = 1.6  # what they may cost more of two samples, whose first points take little, and which have no lines
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -217,7 +218,8 @@ def _grid(samples: Samples, *, near: bool, focus: Focus | None) -> Graded:
     def affordable(aim: float) -> bool:
         grid = points(samples, aim, far, focus)
         if focus is not None:
-            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= _WORK_IN_FOCUS
+            most = _WORK_IN_FOCUS * (_MORE_FOR_TWO if sum(n for _, n in samples) == 2 else 1.0)
+            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= most
         more = _MORE_NEAR if near else 1.0
         most = more * _WORK * (_MORE_WORK if _have_many_zeros(samples) else 1.0)
         return sum(_work(grid, loss, n) for loss, n in samples) <= most and sum(grid.halves) <= more * _MOST_POINTS
