@@ -80,7 +80,7 @@ def test_readings_beyond_the_largest_loss_of_laplace_noise(scale: float, sigma: 
 
 
 def test_samples_beside_laplace_noise_just_beyond_its_largest_loss() -> None:
-    """The sum of very small losses, in either direction; graded points have three digits."""
+    """Sums of very small losses; the ends are those of graded points, which have three digits."""
     mix = ew.PoissonSampled(ew.Gaussian(22.2), rate=2.96e-5) ** 250 * ew.Laplace(2.23) ** 2
     ends = contour.prepared(TotalLoss.of(mix)).delta("backward", np.array([0.897]))
     assert 1.078346344581746e-17 <= ends.lower[0] <= ends.upper[0] <= 1.078622974492387e-17

@@ -65,6 +65,7 @@ _MOST_POINTS = 60_000  # each of which a reading asks the rest for
 # How many times the work points may cost, and how much longer their steps are far out: near ones are for the heap.
 _EFFORTS = {"usual": (1.0, 1.0), "near": (3.0, 5.0), "rough": (0.05, 1.0)}
 _MOST_IN_FOCUS, _WORK_IN_FOCUS, _FINEST_IN_FOCUS = 300_000, 1.6e10, 1e-6  # the same of points for one reading
+_MORE_FOR_TWO = 1.6  # what they may cost more of two samples, whose first points take little, and which have no lines
 _CENTRED, _CENTRED_MU = 8, 1.5  # samples, and mu, from which on and up to which they are centred
 _FINEST, _COARSEST, _HALVINGS = 1e-4, 0.5, 20  # how much the density may change from a point to the next
 
@@ -267,7 +268,8 @@ def _grid(samples: Samples, *, effort: Effort, focus: Focus | None = None) -> Gr
     def affordable(aim: float) -> bool:
         grid = points(samples, aim, far, focus)
         if focus is not None:
-            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= _WORK_IN_FOCUS
+            most = _WORK_IN_FOCUS * (_MORE_FOR_TWO if sum(n for _, n in samples) == 2 else 1.0)
+            return sum(grid.halves) <= _MOST_IN_FOCUS and products_of_masses(grid, samples) <= most
         most = more * _WORK * (_MORE_WORK if _have_many_zeros(samples) else 1.0)
         few = sum(grid.halves) <= max(more, 1.0) * _MOST_POINTS
         return few and sum(_work(grid, loss, n) for loss, n in samples) <= most
