@@ -217,6 +217,16 @@ def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
 
 
 def is_spent() -> bool:
-    """Whether the reading has taken what it may."""
+    """Whether the reading has taken what it may, or an engine in it what it may take at most.
+
+    >>> with at_most(10):
+    ...     try:
+    ...         spend(20)
+    ...     except WorkSpent:
+    ...         print(is_spent())
+    True
+    """
     end, total = _end.get(), _spent.get()
+    if total > _last.get():
+        return True
     return end is not None and (total > end or (end < math.inf and _is_late(total, _LONGEST)))
