@@ -1,5 +1,7 @@
 """What the tests of graded points share."""
 
+import numpy as np
+
 import edgeworth as ew
 from edgeworth.losses import TotalLoss
 
@@ -17,3 +19,8 @@ def laplace(scale, rate):
 
 def total_of(mechanism):
     return TotalLoss.of(mechanism).finite
+
+
+def above(x, mass, v):
+    """E[(x - v)_+] of a measure."""
+    return np.sum(mass * np.maximum(x - v[:, None], 0.0), axis=1)

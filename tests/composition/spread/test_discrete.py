@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.composition.spread.examples import DIRECTIONS, NEARLY, laplace, normal, total_of
+from tests.composition.spread.examples import DIRECTIONS, NEARLY, above, laplace, normal, total_of
 
 import edgeworth as ew
 from edgeworth.composition import lattice, moments, samples_beside, spread
@@ -153,11 +153,6 @@ def test_three_engines_agree_where_there_is_no_formula(direction):
 
 
 # --- the laws themselves
-
-
-def above(x, mass, v):
-    """E[(x - v)_+] of a measure."""
-    return np.sum(mass * np.maximum(x - v[:, None], 0.0), axis=1)
 
 
 @settings(max_examples=60, deadline=None)

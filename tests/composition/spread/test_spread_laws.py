@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.composition.spread.examples import DIRECTIONS, NEARLY, normal
+from tests.composition.spread.examples import DIRECTIONS, NEARLY, above, normal
 
 import edgeworth as ew
 from edgeworth.composition.by_squares import power
@@ -19,11 +19,6 @@ from edgeworth.errors import ComputationFailed
 from edgeworth.losses import privacy_loss
 
 # --- the bounds themselves
-
-
-def above(points, mass, v):
-    """E[(x - v)_+] of a measure."""
-    return np.sum(mass * np.maximum(points - v[:, None], 0.0), axis=1)
 
 
 @settings(max_examples=60, deadline=None)
