@@ -79,7 +79,7 @@ def spend(units: float) -> None:
     >>> spent() - before
     1000.0
     """
-    total, last = _spent.get() + units, _last.get()
+    total, last = _spent.get() + float(units), _last.get()  # units may come as a number of NumPy's
     _spent.set(total)
     if total > last or (last < math.inf and _is_late(total, _BROKEN_OFF)):
         raise WorkSpent
