@@ -44,7 +44,7 @@ def test_an_f_too_small_for_its_neighbour_is_asked_for_again():
 
 def test_ends_elsewhere_are_no_ends_here():
     known = Ends(np.array([0.4]), np.array([0.5]))
-    assert not _moved(np.array([0.1]), known, np.array([0.3]))[1].any()
+    assert not _moved(np.array([0.1]), known, np.array([0.3]), lambda gap, least: gap / least)[1].any()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,7 +8,7 @@ import pytest
 import edgeworth as ew
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.everyone import Everyone, Turn
-from edgeworth.composition.work import WorkSpent, breaking_off, one_reading, spend
+from edgeworth.composition.work import breaking_off, one_reading, spend
 from edgeworth.errors import ComputationFailed
 
 
@@ -59,9 +59,12 @@ def test_an_engine_that_would_take_all_the_work_is_given_up_for_the_next():
     assert slow.asked == quick.asked == [[0.1]]
 
 
-def test_the_end_of_the_whole_reading_is_no_end_of_a_turn():
-    with one_reading(1), breaking_off(), pytest.raises(WorkSpent):
-        everyone(Says(0.4, 0.4, work=1e12), Says(0.2, 0.3), work=math.inf).delta("forward", np.array([1.0]))
+def test_at_the_end_of_the_whole_reading_what_was_found_before_is_kept():
+    last = Says(0.2, 0.2)
+    with one_reading(1), breaking_off():
+        asked = everyone(Says(0.1, 0.5), Says(0.4, 0.4, work=1e12), last, work=math.inf)
+        found = asked.delta("forward", np.array([1.0]))
+    assert ([end.tolist() for end in found], last.asked) == ([[0.1], [0.5]], [])
 
 
 def test_many_readings_at_a_time_are_those_of_the_first():

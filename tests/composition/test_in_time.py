@@ -77,15 +77,15 @@ def test_on_a_slow_machine_the_clock_ends_a_reading_before_its_work_is_spent(mon
     endless, clock = Engine(10**6, 1e-9), Clock(monkeypatch, 0.2)
     begin = clock.now
     Remembered(InTime(endless, lambda: Engine(0, 0.1))).tradeoff("forward", np.full(count, 0.1))
-    assert 0.8 * seconds < clock.now - begin < seconds
+    assert 0.65 * seconds < clock.now - begin < 0.8 * seconds
     assert endless.taken < 100  # steps of work, of which a reading may take a hundred
 
 
 def test_on_a_slow_machine_no_further_engine_is_begun(monkeypatch):
     Clock(monkeypatch, 0.2)
-    first, second = Engine(39, 0.1), Engine(1, 1e-9)
+    first, second = Engine(33, 0.1), Engine(1, 1e-9)
     Remembered(InTime(Combined(first, lambda: second), lambda: Engine(0, 0.5))).tradeoff("forward", np.array([0.1]))
-    assert (first.taken, second.taken) == (39, 0)
+    assert (first.taken, second.taken) == (33, 0)
 
 
 def test_no_engine_takes_what_is_broken_off_for_its_own_failure():

@@ -39,11 +39,11 @@ class Slow:
 def test_a_reading_that_has_spent_its_work_turns_to_no_further_engine(share, asked):
     first, second = Slow(share, 0.1), Slow(0.0, 1e-9)
     answers = Remembered(Combined(first, lambda: second))
-    for alpha in (0.1, 0.2, 0.1):
+    for alpha in (0.1, 0.1, 0.2):
         ends = answers.tradeoff("forward", np.array([alpha]))
         assert ends.lower[0] < GaussianTradeOff(1.0)(alpha) < ends.upper[0]
         assert (ends.lower[0] > 0.99 * ends.upper[0]) == bool(asked)
-    assert (first.asked, second.asked) == (2, 2 * asked)  # the first of them is remembered
+    assert (first.asked, second.asked) == (2, 2 * asked)  # the last of them is remembered
 
 
 def test_each_of_many_values_has_its_own_work():

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
+    #: at most how much a function falls over a gap, from the lesser of two arguments on
+    _Fall = Callable[[Array, Array], Array]
+
 __all__ = [
     "GIVES_UP",
     "OPPOSITE",
@@ -163,8 +166,11 @@ class Remembered(Forwarding):
         self._last: dict[tuple[str, Direction], tuple[bytes, Ends]] = {}
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
-        """Ends of the profile at eps."""
-        return self._remembered("delta", direction, epsilon, self._answers.delta)
+        """Ends of the profile at eps; at an eps some ulps beside the last one from what is known there, as for f.
+
+        0 <= delta(a) - delta(b) <= 1 - e^(a-b) for a < b.
+        """
+        return self._beside("delta", direction, epsilon, lambda gap, _: gap)
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
@@ -175,14 +181,20 @@ class Remembered(Forwarding):
 
         0 <= f(a) - f(b) <= (b - a)/a for a < b: what is disclosed asks for three neighbours, and an engine may be slow.
         """
-        before, known = self._last.get(("tradeoff", direction), (b"", None))
-        if known is None or len(before) != alpha.nbytes or before == alpha.tobytes():
-            return self._remembered("tradeoff", direction, alpha, self._answers.tradeoff)
-        beside, near = _moved(np.frombuffer(before), known, alpha)
+        return self._beside("tradeoff", direction, alpha, lambda gap, least: gap / np.maximum(least, 1e-300))
+
+    def _beside(self, what: Literal["delta", "tradeoff"], direction: Direction, argument: Array, fall: _Fall) -> Ends:
+        """Ends at arguments that may be neighbours of the last ones, between which a function does not `fall` more."""
+        ask = self._answers.delta if what == "delta" else self._answers.tradeoff
+        before, known = self._last.get((what, direction), (b"", None))
+        if known is None or len(before) != argument.nbytes or before == argument.tobytes():
+            return self._remembered(what, direction, argument, ask)
+        beside, near = _moved(np.frombuffer(before), known, argument, fall)
+        if not near.any():
+            return self._remembered(what, direction, argument, ask)
         if not near.all():
-            with one_reading(alpha.size):
-                afresh = self._answers.tradeoff(direction, alpha[~near])
-            beside.lower[~near], beside.upper[~near] = afresh
+            with one_reading(argument.size):
+                beside.lower[~near], beside.upper[~near] = ask(direction, argument[~near])
         return beside
 
     def _remembered(
@@ -210,19 +222,19 @@ def _outward_where_tiny(ends: Ends) -> Ends:
     return Ends(np.where(tiny, lower, ends.lower), np.where(tiny, upper, ends.upper))
 
 
-def _moved(before: Array, known: Ends, alpha: Array) -> tuple[Ends, NDArray[np.bool_]]:
-    """Ends of f at alpha from those at an alpha before, and where that one is near enough for them.
+def _moved(before: Array, known: Ends, argument: Array, fall: _Fall) -> tuple[Ends, NDArray[np.bool_]]:
+    """Ends of f or of delta at an argument from those at one before, and where that one is near enough for them.
 
     >>> known = Ends(np.array([0.2, 0.6]), np.array([0.3, 0.6]))
-    >>> ends, near = _moved(np.array([0.5, 0.1]), known, np.array([0.5, 0.2]))
+    >>> ends, near = _moved(np.array([0.5, 0.1]), known, np.array([0.5, 0.2]), lambda gap, least: gap / least)
     >>> near.tolist(), ends.upper.tolist()
     ([True, False], [0.3, 0.6])
     """
-    gap = np.abs(alpha - before)
-    loss = 2 * gap / np.maximum(np.minimum(alpha, before), 1e-300)
+    gap = np.abs(np.where(argument == before, 0.0, argument - before))
+    loss = 2 * fall(gap, np.minimum(argument, before))
     near = (gap == 0) | (loss <= np.maximum(_NO_LOSS * known.lower, _LITTLE * (known.upper - known.lower)))
-    lower = np.where(alpha > before, np.maximum(known.lower - loss, 0.0), known.lower)
-    return Ends(lower, np.where(alpha < before, known.upper + loss, known.upper)), near
+    lower = np.where(argument > before, np.maximum(known.lower - loss, 0.0), known.lower)
+    return Ends(lower, np.where(argument < before, known.upper + loss, known.upper)), near
 
 
 def _falling(argument: Array, ends: Ends) -> Ends:

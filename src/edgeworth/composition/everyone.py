@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth.composition.answered import GIVES_UP, Ends, is_wide, narrow
-from edgeworth.composition.work import WorkSpent, at_most, at_once, is_spent, spend
+from edgeworth.composition.work import WorkSpent, at_most, at_once, is_spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,10 +72,7 @@ class Everyone:
             try:
                 with at_most(work):
                     found = ask(engine, argument[wide])
-            except GIVES_UP:
-                continue
-            except WorkSpent:
-                spend(0)  # goes on to break off if it is the whole reading that has taken what it may
+            except (*GIVES_UP, WorkSpent):  # what others have found is not lost with it
                 continue
             narrow(ends, wide, found)
         return ends

@@ -62,6 +62,7 @@ __all__ = [
     "enclosed_first",
     "has_little_noise",
     "lattice_alone",
+    "lattice_closely",
     "lines_and_moments",
     "mixed",
     "mixture_first",
@@ -313,6 +314,11 @@ def lattice_alone(total: TotalLoss, aim: Aim) -> Answers:
     """The lattice without the recursion behind it, which takes long, and for many different steps too long."""
     made = _on_lattice(total, aim)
     return ByProfile(made, aim.wide, slow=True) if len(total.parts) <= _VERY_MANY_PARTS else made
+
+
+def lattice_closely(total: TotalLoss, aim: Aim) -> Answers:
+    """The lattice for one reading at a time, with more points than it has for many."""
+    return ByProfile(lattice.CloseUp(total, aim.fine), aim.wide, slow=True)
 
 
 def _on_lattice(total: TotalLoss, aim: Aim) -> Answers:

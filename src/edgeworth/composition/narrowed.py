@@ -29,6 +29,7 @@ from edgeworth.composition.everyone import Everyone, Turn
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.kinds_of_samples import has_rare_jumps
 from edgeworth.composition.many_tests import ManyTests
+from edgeworth.composition.one_way import OneWay
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.errors import Unsupported
@@ -97,6 +98,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = BesideDisclosure(answers, moments.prepared(total), total)
     if _has_slow_tests(total, name):
         answers = ManyTests(answers, aim.wide)
+    if total.is_symmetric:
+        answers = OneWay(answers)
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
@@ -232,8 +235,9 @@ def _always(_: TotalLoss) -> bool:
 
 
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
-_MOST_OF_IT = 6.5e7
+_MOST_OF_IT = 5e7
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
+    (_has_a_lattice, in_turn.lattice_closely, 8e7),
     (contour.applies, in_turn.by_contour, 2.5e7),
     (spread.applies, in_turn.on_points, 3e7),
     (mixture.applies, in_turn.mixed, 4e7),

@@ -66,6 +66,11 @@ class TotalLoss:
         return all(loss.is_exact for loss, _ in self.parts)
 
     @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether -T under Q is known to have the law of T under P: both directions are one."""
+        return all(loss.is_symmetric for loss, _ in self.parts)
+
+    @cached_property
     def support(self) -> tuple[float, float]:
         """The sums of the ends of the parts; of rational ones the nearest doubles."""
         if self.largest is not None and self.largest < _HUGE:

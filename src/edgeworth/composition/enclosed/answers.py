@@ -36,8 +36,7 @@ class EnclosedAnswers(SearchedAnswers):
     def __init__(self, total: TotalLoss, law: Callable[[Side], Enumeration]) -> None:
         cumulants = total.cumulants(2)
         middle = 0.5 * float(cumulants.null[0] + cumulants.alternative[0])
-        symmetric = all(loss.is_symmetric for loss, _ in total.parts)
-        super().__init__(moments.prepared(total), 0.0 if symmetric else middle, symmetric=symmetric)
+        super().__init__(moments.prepared(total), 0.0 if total.is_symmetric else middle, symmetric=total.is_symmetric)
         self._law = cache(law)
 
     def read(self, kind: Kind, t: Array) -> Ends:

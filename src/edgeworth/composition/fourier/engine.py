@@ -37,7 +37,7 @@ def prepared(total: TotalLoss) -> FourierAnswers:
             'method="fourier" needs losses that lie on one lattice, as those of randomized response and of discrete '
             'noise do; use method="auto", which falls back on others'
         )
-    return FourierAnswers(law, symmetric=all(loss.is_symmetric for loss, _ in total.parts))
+    return FourierAnswers(law, symmetric=total.is_symmetric)
 
 
 def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:

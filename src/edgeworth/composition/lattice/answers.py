@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from edgeworth.composition.answered import Ends
+from edgeworth.composition.answered import Direction, Ends
 from edgeworth.composition.both_ways import BothWays
 from edgeworth.composition.lattice.ladder import FINE, Ladder
+from edgeworth.composition.lattice.plan import MOST_POINTS
 from edgeworth.composition.lattice.profile import LatticeProfile
 from edgeworth.composition.lattice.tradeoff import LatticeTests, polygon
 from edgeworth.composition.work import WorkSpent, is_spent
@@ -18,7 +20,6 @@ from edgeworth.errors import ComputationFailed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Direction
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
@@ -26,14 +27,15 @@ __all__ = ["FINE", "LatticeAnswers"]
 
 _Answer = TypeVar("_Answer")
 _BLURRED = 1e-4  # a relative width of f in one direction that a better slope does not mend
+_WAYS: tuple[Direction, ...] = ("forward", "backward")
 _STEP = 1e-3  # of the threshold, over which slopes are taken
 
 
 class LatticeAnswers(BothWays):
     """Ends of delta, epsilon and f in each direction."""
 
-    def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
-        self._ladder = Ladder(total, fine)
+    def __init__(self, total: TotalLoss, fine: float = FINE, points: int = MOST_POINTS) -> None:
+        self._ladder = Ladder(total, fine, points)
         self._moments = self._ladder.moments
         self._profile, self._tests = LatticeProfile(self._ladder), LatticeTests(self._ladder)
 
@@ -77,6 +79,21 @@ class LatticeAnswers(BothWays):
         return self._tried(
             lambda: self._profile.delta(direction, epsilon), lambda: self._moments.profile(direction, epsilon)
         )
+
+    def roughly(self, direction: Direction, epsilon: float) -> tuple[float, float]:
+        """Ends of delta in one direction, by a rough rung."""
+        (low,), (high,) = self._profile.delta(direction, np.array([epsilon]), rough=True)
+        return float(low), float(high)
+
+    def _profiles(self, direction: Direction, epsilon: Array) -> Ends:
+        """Of both directions the one alone that is surely the larger, if rough rungs tell it of all."""
+        if direction == "both":
+            with suppress(ComputationFailed):
+                (low, high), (other_low, other_high) = (self._profile.delta(way, epsilon, rough=True) for way in _WAYS)
+                for way, larger in zip(_WAYS, (low >= other_high, other_low >= high), strict=True):
+                    if larger.all():
+                        return self.profile(way, epsilon)
+        return super()._profiles(direction, epsilon)
 
     def root(self, direction: Direction, delta: float) -> tuple[float, float]:
         """Ends of epsilon in one direction."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice.plan import Goal, common_step
+from edgeworth.composition.lattice.plan import MOST_POINTS, Goal, common_step
 from edgeworth.composition.lattice.rung import prepare, refined
 from edgeworth.composition.work import spent
 from edgeworth.errors import ComputationFailed
@@ -39,7 +39,7 @@ _FARTHEST = 1e12
 _GROWTH = 0.15  # rungs are a standard deviation long in the middle, and 16 % of the distance from it far out
 _NEARER = 0.2  # of the distance to the end of the support, the longest rung there
 _MOST_KEPT = 24  # rungs, rough and fine
-MOST_WORK = 3e7  # for one reading in one direction: two or three seconds
+MOST_WORK = 4e7  # for one reading in one direction, two or three seconds; more where laws may have more points
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -57,8 +57,8 @@ class Ladder:
     A reading has so much work to spend: when it is spent, rough rungs are refined no more, and no new ones are made.
     """
 
-    def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
-        self.total, self.fine, self.fine_test = total, fine, _TESTS * fine
+    def __init__(self, total: TotalLoss, fine: float = FINE, points: int = MOST_POINTS) -> None:
+        self.total, self.fine, self.fine_test, self._points = total, fine, _TESTS * fine, points
         self.parts = tuple((loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0) and n > 0)
         cumulants = total.cumulants(2)
         far = abs(float(cumulants.alternative[0])) + math.sqrt(max(float(cumulants.alternative[1]), 0.0))
@@ -72,7 +72,7 @@ class Ladder:
         self._rungs: dict[_Name, tuple[Rung, float]] = {}
         self.moments = moments.prepared(total)
         self._paid: set[_Name] = set()
-        self._left = MOST_WORK
+        self._left = self._most = MOST_WORK * points / MOST_POINTS
 
     def _side(self, sign: float, end: float) -> list[float]:
         """Thresholds from the middle outwards: a standard deviation apart at first, then in geometric steps.
@@ -119,9 +119,8 @@ class Ladder:
         return made
 
     def _rough(self, kind: Kind, number: int) -> Rung:
-        return prepare(
-            self.parts, Goal(kind, self.threshold(number), self.threshold(number + 1), self.fine), self.spread
-        )
+        goal = Goal(kind, self.threshold(number), self.threshold(number + 1), self.fine, self._points)
+        return prepare(self.parts, goal, self.spread)
 
     def refill(self) -> None:
         """A new reading begins, and may take as much work as any other.
@@ -129,7 +128,7 @@ class Ladder:
         It pays for every rung that it uses, even if that is known: it ends alike in every company.
         """
         self._paid.clear()
-        self._left = MOST_WORK
+        self._left = self._most
 
     def read(self, kind: Kind, t: Array, width: float | None) -> Ends:
         """Ends of one kind of reading at every t, rung by rung; beyond the last one nothing is known."""

@@ -152,14 +152,17 @@ def masses(loss: PrivacyLoss, reach: tuple[float, float], tilt: float, frequency
     if not inside.any():
         inside[int(np.argmin(np.abs(place - reach[0])))] = True
     first, last = (int(k) for k in np.flatnonzero(inside)[[0, -1]])
+    # What lies outside is counted from the end of the range, not from the last atom: nearer to where it is.
+    low = min(float(place[first]), reach[0]) if first > 0 else float(place[0])
+    high = max(float(place[last]), reach[1]) if last < place.size - 1 else float(place[-1])
     below, above = (
-        atoms_outside(log_mass[part], place[part], float(place[end]), endless=math.isinf(loss.support[side]))
-        for side, part, end in ((0, slice(first), first), (1, slice(last + 1, None), last))
+        atoms_outside(log_mass[part], place[part], end, endless=math.isinf(loss.support[side]))
+        for side, part, end in ((0, slice(first), low), (1, slice(last + 1, None), high))
     )
     place, log_mass = place[first : last + 1], log_mass[first : last + 1]
     error = (64 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT
-    farthest = float(np.max(np.abs(place)))
-    return Masses(place, log_mass, (float(place[0]), float(place[-1])), below, above, error, 16 * _UNIT * farthest)
+    farthest = max(abs(low), abs(high))
+    return Masses(place, log_mass, (low, high), below, above, error, 16 * _UNIT * farthest)
 
 
 @masses.register

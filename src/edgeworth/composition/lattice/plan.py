@@ -29,20 +29,23 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["Goal", "Look", "Parts", "Plan", "common_step", "planned", "two_sided"]
+__all__ = ["MOST_POINTS", "Goal", "Look", "Parts", "Plan", "common_step", "planned", "two_sided"]
 
+MOST_POINTS = 2**20
 _MOST_SCOUTS = 8
 _LONGEST_TILT = 1e5  # in units of 1/spread
 _SCOUTED = 5e4  # units of work for each of them
 _SCOUTS = 1024  # cells of the rough laws that choose the tilt
 _NATS = 44.0  # the tilted mass outside the window, and that of a step outside its range, is aimed at e^-NATS
 _FEWER_NATS = 27.0  # outside the window where losses are rounded anyway
+_NATS_BELOW = 18.0  # the same, relative to a reading that is known
 _SHARES = np.array([0.3, 0.6, 0.9, 0.99])  # of a steep tilt, for the same of its window
 _MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
 _NEAREST = 0.5  # a tilt to its pole: the kernel is e^-27 then within a window that a million points can fill
 _LEAST_VARIANCE = 1e-300
 _STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
 _REST = 1e-10  # of the reading: what the range of one step may cost
+_NEARER = np.geomspace(1e-4, 1.0, 60)  # of the threshold, where a range may end
 _SHORTEST = 1e-3  # standard deviations of the sum, of the range of a step
 _FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
 _LARGEST_LOSS = 600.0
@@ -55,12 +58,17 @@ Look: TypeAlias = Literal["plainly", "closely", "steeply"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a rung is for: a kind of reading between two thresholds, and the relative width that is aimed at."""
+    """What a rung is for: a kind of reading between two thresholds, and the relative width that is aimed at.
+
+    `points` are the most that a law may have, and `reading` is about the least that is read, 0 where nobody knows.
+    """
 
     kind: Kind
     least: float
     greatest: float
     width: float
+    points: int = MOST_POINTS
+    reading: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +80,8 @@ class Plan:
     tilt: float
     window: tuple[float, float]
     reach: list[tuple[float, float]]
+    spread: float
+    look: Look
 
 
 def common_step(parts: Parts) -> tuple[float | None, bool]:
@@ -125,7 +135,8 @@ def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float
 
     Outcomes E with a step right of B > t add at least Q[E] - u P[E] to delta, and exactly that where the others cannot
     bring the sum below t again, however the step is distributed; so B need not be far beyond the threshold, and a heavy
-    tail beyond it does not spoil the tilt. Mirrored for the reverse.
+    tail beyond it does not spoil the tilt. Where all that is right of a B below t weighs nothing beside the reading,
+    the range ends there. Mirrored for the reverse.
     """
     ends = [_deepest(loss) for loss, _ in parts]
     if goal.kind == "overlap":
@@ -133,16 +144,19 @@ def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float
     right = goal.kind == "delta"
     t = goal.greatest if right else -goal.least
     tried = t + spread * np.geomspace(0.5, 1e4, 80)
-    lost, reading = np.zeros(tried.size), 0.0
+    if goal.reading > 0 and t > 0:
+        tried = np.append(t * _NEARER, tried)
+    lost, reading, growth = [], goal.reading, math.exp(min(t, _LARGEST_EXPONENT))
     for loss, n in parts:
         null_below, null_above, below, above = loss.distribution(np.append(tried, t) if right else -np.append(tried, t))
         weak, strong = (null_above, above) if right else (below, null_below)
-        lost += n * weak[:-1] * math.exp(min(t, _LARGEST_EXPONENT))
-        reading += n * max(float(strong[-1] - math.exp(min(t, _LARGEST_EXPONENT)) * weak[-1]), 0.0)
-    enough = tried[lost * _back(parts, t - tried, right=right) <= _REST * max(reading, 1e-320)]
+        lost.append(n * np.maximum(weak * growth, np.where(np.append(tried, t) < t, strong, 0.0))[:-1])
+        reading = max(reading, n * float(strong[-1] - growth * weak[-1]))
+    back = _back(parts, t - tried, right=right)
     found = []
-    for least, greatest in ends:
+    for (least, greatest), mine in zip(ends, lost, strict=True):
         start, end = (least, greatest) if right else (-greatest, -least)
+        enough = tried[mine * back <= _REST / len(parts) * max(reading, 1e-320)]
         far = enough[(enough < end) & (enough > start + _SHORTEST * spread)]
         end = float(far[0]) if far.size else end
         found.append((least, end) if right else (-end, greatest))
@@ -232,12 +246,24 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     tilts = [_behind(k, goal.kind, far, best, spare, 1 / spread)]
     if spare and goal.kind == "delta" and look == "steeply":
         tilts.append(_ahead(k, goal.least, best, spare, steepest))
-    found = [(tilt, *_within(k, tilt, spread, nats)) for tilt in tilts]
+    found = [(tilt, *_within(k, tilt, spread, max(nats, _nats_of_reading(k, tilt, goal)))) for tilt in tilts]
     tilt, low, high = min(found, key=lambda one: max(one[2], goal.greatest) - min(one[1], goal.least))
-    margin = 2 * max(r.h for r in rough)
+    margin = 2 * max((r.h for r, (loss, _) in zip(rough, parts, strict=True) if loss.lattice is None), default=0.0)
     window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
     cut = [_cut(r, tilt, n, goal, ends) for r, (_, n), ends in zip(rough, parts, reach, strict=True)]
-    return Plan(parts, goal, tilt, window, cut)
+    return Plan(parts, goal, tilt, window, cut, spread, look)
+
+
+def _nats_of_reading(k: Callable[[float], float], tilt: float, goal: Goal) -> float:
+    """How little of the tilted mass may lie outside the window, so that it is nothing beside the reading if known.
+
+    Between two heaps of the law there is no tilt at which a reading is much of it.
+    """
+    if not goal.reading > 0:
+        return 0.0
+    t = 0.5 * (goal.least + goal.greatest)
+    share = math.log(goal.reading) + (t if goal.kind == "reverse" else 0.0) - (k(tilt) + (1 - tilt) * t)
+    return _NATS_BELOW - share
 
 
 def two_sided(loss: PrivacyLoss) -> bool:

@@ -145,7 +145,7 @@ class LatticeProfile:
                     return 0.0
                 number -= step
             else:
-                return self._narrowed(read, target, low, high, side)
+                return self.narrowed(read, target, low, high, side)
         return math.inf if side > 0 else self._surely_before(direction, target, number)
 
     def _surely_before(self, direction: Direction, target: float, number: int) -> float:
@@ -161,7 +161,7 @@ class LatticeProfile:
         return 0.0
 
     @staticmethod
-    def _narrowed(read: Callable[[Array], Ends], target: float, low: float, high: float, side: int) -> float:
+    def narrowed(read: Callable[[Array], Ends], target: float, low: float, high: float, side: int) -> float:
         """Grids within grids; what is returned was itself read to be on the right side."""
         for _ in range(_ROUNDS):
             grid = np.linspace(low, high, _GRID)

@@ -175,7 +175,7 @@ def _convex_polygon(law: _Tilted, h: float, tilt: float, *, forward: bool) -> tu
     while True:
         mass, gross, a = _polygon(law, joined, free=forward and joined[0] == 0)
         side, removed = _remove_reflex(mass, gross, h, tilt, left)
-        spend(3 * law.atoms.size + 10 * sum(joined) + _REMOVAL * removed)
+        spend(0.8 * law.atoms.size + 10 * sum(joined) + _REMOVAL * removed)
         if side is None:
             return mass, gross, a
         joined[side] = 2 * joined[side] + 1

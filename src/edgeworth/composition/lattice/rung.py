@@ -29,18 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Rung", "prepare", "refined"]
 
-MOST_POINTS = 2**20
-_MOST_TRANSFORMED, _MOST_CONVOLVED = 2**21, 2**22  # points of all the laws that a smoothed, or a rounded one is made of
+_TRANSFORMED, _CONVOLVED = (
+    2,
+    4,
+)  # times as many points may have all the laws that a smoothed, or a rounded one is made of
 _FEW_POINTS = 2**13  # of a first attempt, which shows how fine the step has to be
 _FEW_STEPS, _MANY_STEPS = 32, 5_000  # so many are rounded at first, and so many at all; more are smoothed
 _FINEST_RATIO = 2.0**-9
-_MOST_PASSES = 2
+_MOST_PASSES = 3
 _FEWEST_LEFT = 6
 _TRIED = 21  # thresholds at which a rung is judged
 _POOR = 1e-2  # a relative width of a rough rung at which a steeper tilt is tried
 _HOPELESS = 0.3  # a relative width that a rough rung has only near the end of the support, or far outside
 _LARGEST_EXPONENT = 700.0
 _COARSEST = 0.2  # the longest step of a smoothed law
+_AT_LEAST = 1e-4  # of the upper end of a reading, what it is taken for where its lower end is less
 _CHEAP = 2.0**17  # points for which no other way is tried
 _DEARER = 4.0  # a point of the smoothed law over a point of the rounded ones, in time
 
@@ -171,7 +174,7 @@ def prepare(parts: Parts, goal: Goal, spread: float) -> Rung:
         other = _planned_otherwise(parts, goal, spread, "closely")
         if other is not None and 2 * other.quality()[0] <= hopeless:
             return other
-    if (hopeless, width) > (0, _POOR) and all(math.isfinite(loss.support[1]) for loss, _ in parts):
+    if (hopeless, width) > (0, _POOR):
         other = _planned_otherwise(parts, goal, spread, "steeply")
         if other is not None and other.quality() <= (hopeless, width):
             return other
@@ -230,14 +233,25 @@ def refined(rough: Rung, width: float) -> Rung:
             break
         if len(tried) == 1 and _prospect(rung) > (1.0, _CHEAP):
             other = (_rounded if rung.is_smooth else _roughly_smoothed)(rung.plan)
-            tried += [] if other is None else [other]
+            tried += [made for made in (other, _focused(rung)) if made is not None]
         best = min(tried, key=_prospect)
         finer = _finer(best)
+        if finer is not None:
+            tried[tried.index(best)] = finer
+        rung = min([rung, *tried], key=Rung.quality)
         if finer is None:
             break
-        tried[tried.index(best)] = finer
-        rung = min([rung, finer], key=Rung.quality)
     return rung
+
+
+def _focused(rung: Rung) -> Rung | None:
+    """A rough rung of shorter ranges: now that the reading is known, what weighs nothing beside it is left out."""
+    lower, upper = rung.ends(np.array([rung.goal.least, rung.goal.greatest]))
+    reading = float(np.min(np.maximum(lower, _AT_LEAST * upper)))
+    if rung.goal.kind == "overlap" or not reading > 0:
+        return None
+    goal = replace(rung.goal, reading=reading)
+    return _planned_otherwise(rung.plan.parts, goal, rung.plan.spread, rung.plan.look)
 
 
 def _finest(rung: Rung) -> float:
@@ -245,7 +259,9 @@ def _finest(rung: Rung) -> float:
     wanted = rung.step * max(math.sqrt(0.8 * rung.goal.width / max(rung.width(), 1e-300)), _FINEST_RATIO)
     if not rung.is_smooth:
         return _aligned(rung.plan, wanted)
-    return max(wanted, _length(rung.plan) / min(MOST_POINTS, _MOST_TRANSFORMED // len(rung.plan.parts)))
+    return max(
+        wanted, _length(rung.plan) / min(rung.goal.points, _TRANSFORMED * rung.goal.points // len(rung.plan.parts))
+    )
 
 
 def _prospect(rung: Rung) -> tuple[float, float]:
@@ -279,7 +295,7 @@ def _smoothed(plan: Plan, points: int) -> Rung:
     """Both laws smoothed: they differ in what lies outside the ranges, which the higher one has on the end points."""
     parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
     points = max(points, math.ceil(_length(plan) / _COARSEST))
-    if points > MOST_POINTS:
+    if points > goal.points:
         raise ComputationFailed(f"a window of {_length(plan):g} is too long to be smoothed")
     size = 2 * fft.next_fast_len((points + 1) // 2, real=True)
     h = _length(plan) / points
@@ -319,20 +335,20 @@ def _transformed(plan: Plan, number: int, h: float, size: int) -> _Transformed:
 
 
 def _aligned(plan: Plan, h: float) -> float:
-    """At most MOST_POINTS in the window; a divisor of the atoms' spacing, where there is one.
+    """At most so many points in the window as the goal says; a divisor of the atoms' spacing, where there is one.
 
     A sample of Gaussian noise starts at log(1-p) and has its bulk around 0: a step below -log(1-p) divides it, so that
     the lowered law can leave the bulk where it is.
     """
-    parts, window = plan.parts, plan.window
+    parts, window, most = plan.parts, plan.window, plan.goal.points
     common, soft = common_step(parts)[0], False
     if common is None:
         starts = [-loss.support[0] for loss, _ in parts if isinstance(loss, SampledLoss)]
         common, soft = min(starts, default=None), True
-    h = max(h, (window[1] - window[0]) / (0.9 * min(MOST_POINTS, _MOST_CONVOLVED // len(parts))))
+    h = max(h, (window[1] - window[0]) / (0.9 * min(most, _CONVOLVED * most // len(parts))))
     if common is None or (soft and h > 2 * common):
         return h
-    if soft and (window[1] - window[0]) * _FEWEST_LEFT > MOST_POINTS * common:
+    if soft and (window[1] - window[0]) * _FEWEST_LEFT > most * common:
         return 2.01 * common
     least = _FEWEST_LEFT if soft else 1  # fewer cells left of the bulk leave the lowered law no room
     return common / max(math.ceil(common / h), least)
@@ -340,7 +356,7 @@ def _aligned(plan: Plan, h: float) -> float:
 
 def _built(plan: Plan, h: float) -> Rung:
     parts, goal, tilt, window = plan.parts, plan.goal, plan.tilt, plan.window
-    if max(ends[1] - ends[0] for ends in plan.reach) > 1.5 * MOST_POINTS * h:
+    if max(ends[1] - ends[0] for ends in plan.reach) > 1.5 * goal.points * h:
         raise ComputationFailed(f"a step of {h:g} makes too many cells")
     made = [_enclosed(plan, number, h) for number in range(len(parts))]
     offset = math.fsum(n * one.offset for one, (_, n) in zip(made, parts, strict=True))

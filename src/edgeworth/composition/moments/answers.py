@@ -112,7 +112,7 @@ class MomentAnswers(PerhapsSymmetric):
 
     def __init__(self, total: TotalLoss) -> None:
         self._total = total
-        self._symmetric = all(loss.is_symmetric for loss, _ in total.parts)
+        self._symmetric = total.is_symmetric
         self._runs: dict[Direction, TopRuns] = {}
 
     @cached_property

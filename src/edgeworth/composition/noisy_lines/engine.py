@@ -102,8 +102,9 @@ class NoisyLines(SearchedAnswers):
             raise Unsupported("these lines are for many steps with atoms or Laplace noise")
         self.law: TiltedSums = rough.law if rough else TiltedSums(total)
         middle = self.law.row(0.5)[2]
-        symmetric = all(loss.is_symmetric for loss, _ in total.parts)
-        super().__init__(rough or Chernoff(self.law), 0.0 if symmetric else middle, symmetric=symmetric)
+        super().__init__(
+            rough or Chernoff(self.law), 0.0 if total.is_symmetric else middle, symmetric=total.is_symmetric
+        )
         self._parts = [(loss, n) for loss, n in total.parts if n > 0 and loss.support != (0.0, 0.0)]
         self._top = total.support
         self._doubt = 64 * UNIT * math.fsum(n * max(map(abs, _finite(loss))) for loss, n in self._parts)

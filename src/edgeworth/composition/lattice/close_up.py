@@ -1,0 +1,128 @@
+"""Readings on rungs of their own: the tilt and the ranges are those of one threshold, and more points are at hand.
+
+A rung of the ladder serves all thresholds between its ends, with a tilt that is right for the one in the middle. Next
+to the end of a support, or between two heaps of the law, that tilt is wrong for most of them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, is_wide
+from edgeworth.composition.both_ways import one_by_one
+from edgeworth.composition.lattice.answers import LatticeAnswers
+from edgeworth.composition.lattice.ladder import FINE, Ladder
+from edgeworth.composition.lattice.plan import MOST_POINTS, Goal
+from edgeworth.composition.lattice.profile import LatticeProfile
+from edgeworth.composition.lattice.rung import prepare, refined
+from edgeworth.composition.work import is_spent
+from edgeworth.errors import Unsupported
+
+if TYPE_CHECKING:
+    from edgeworth.composition.lattice.rung import Rung
+    from edgeworth.composition.lattice.tilted_lattice import Kind
+    from edgeworth.losses import TotalLoss
+    from edgeworth.losses.law import Array
+
+__all__ = ["CloseUp"]
+
+_POINTS = 2 * MOST_POINTS  # for which there is memory
+_WAYS: tuple[Direction, ...] = ("forward", "backward")
+_MOST_AT_A_TIME = 4  # readings, each of which takes a second or two
+_MOST_ROUNDS = 3  # in which ends of epsilon come nearer to each other
+_GAIN = 0.3  # of the distance that they had, for another round
+
+
+class _OneRung(Ladder):
+    """A ladder of one rung, between the two losses that are of interest."""
+
+    def __init__(self, total: TotalLoss, fine: float, least: float, greatest: float) -> None:
+        super().__init__(total, fine, _POINTS)
+        self._between = least, greatest
+        self._made: dict[Kind, Rung] = {}
+
+    def read(self, kind: Kind, t: Array, width: float | None) -> Ends:
+        """Ends of one kind of reading at every t; `width` is that of all, rough or not."""
+        del width
+        if kind not in self._made:
+            rough = prepare(self.parts, Goal(kind, *self._between, self.fine, _POINTS), self.spread)
+            self._made[kind] = refined(rough, self.fine)
+        return Ends(*self._made[kind].ends(t))
+
+
+class CloseUp(Forwarding):
+    """Ends of delta on a rung for this threshold, and of epsilon on one between the ends that a ladder leaves.
+
+    In both directions the one that is surely smaller by a rough rung is left out.
+    """
+
+    def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
+        self._ladder = LatticeAnswers(total, fine, _POINTS)
+        super().__init__(self._ladder)
+        self._total, self._fine = total, fine
+
+    def delta(self, direction: Direction, epsilon: Array) -> Ends:
+        """Ends of the profile at eps."""
+        _refuse_many(epsilon)
+        return one_by_one(epsilon, partial(self._delta, direction), (0.0, 1.0))
+
+    def _delta(self, direction: Direction, epsilon: float) -> tuple[float, float]:
+        ends = [self._at(way, epsilon) for way in self._worse(direction, epsilon)]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def _worse(self, direction: Direction, epsilon: float) -> list[Direction]:
+        """The directions that may have the larger delta."""
+        if direction != "both":
+            return [direction]
+        try:
+            (one, other) = (self._ladder.roughly(way, epsilon) for way in _WAYS)
+        except GIVES_UP:
+            return list(_WAYS)
+        return [way for way, mine, its in zip(_WAYS, (one, other), (other, one), strict=True) if not mine[1] < its[0]]
+
+    def _at(self, direction: Direction, epsilon: float) -> tuple[float, float]:
+        (low,), (high,) = self._profile(direction, epsilon, epsilon).delta(direction, np.array([epsilon]))
+        return float(low), float(high)
+
+    def _profile(self, direction: Direction, least: float, greatest: float) -> LatticeProfile:
+        ends = (least, greatest) if direction == "forward" else (-greatest, -least)
+        return LatticeProfile(_OneRung(self._total, self._fine, *ends))
+
+    def epsilon(self, direction: Direction, delta: Array) -> Ends:
+        """Ends of the least eps >= 0 with delta(eps) <= delta."""
+        _refuse_many(delta)
+        return one_by_one(delta, partial(self._epsilon, direction), (0.0, math.inf))
+
+    def _epsilon(self, direction: Direction, delta: float) -> tuple[float, float]:
+        ways = _WAYS if direction == "both" else (direction,)
+        known = {way: self._ladder.root(way, delta) for way in ways}
+        largest = max(low for low, _ in known.values())
+        known = {way: self._root(way, delta, ends) for way, ends in known.items() if ends[1] >= largest}
+        return max(low for low, _ in known.values()), max(high for _, high in known.values())
+
+    def _root(self, direction: Direction, delta: float, known: tuple[float, float]) -> tuple[float, float]:
+        """The same ends nearer to each other, as long as a rung between them brings them so."""
+        low, high = known
+        for _ in range(_MOST_ROUNDS):
+            open_ = Ends(np.array([low]), np.array([high]))
+            if not (0 < low < high < math.inf and 0 < delta < 1 and is_wide(open_, self._fine)[0]) or is_spent():
+                break
+            read = partial(self._profile(direction, low, high).delta, direction)
+            at_ends = read(np.array([low, high]))
+            before = high - low
+            if at_ends.lower[0] >= delta:
+                low = LatticeProfile.narrowed(read, delta, low, high, -1)
+            if at_ends.upper[1] <= delta:
+                high = LatticeProfile.narrowed(read, delta, low, high, 1)
+            if high - low > _GAIN * before:
+                break
+        return low, high
+
+
+def _refuse_many(argument: Array) -> None:
+    if argument.size > _MOST_AT_A_TIME:
+        raise Unsupported(f"{argument.size} readings at a time are too many for rungs of their own: use the ladder")
