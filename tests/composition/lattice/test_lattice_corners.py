@@ -11,8 +11,8 @@ from edgeworth.composition import moments
 from edgeworth.composition.lattice.cells import cells
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.plan import Goal
+from edgeworth.composition.lattice.refine import prepare
 from edgeworth.composition.lattice.rounding import lowered, raised
-from edgeworth.composition.lattice.rung import prepare
 from edgeworth.composition.lattice.smoothed import Line, smoothed
 from edgeworth.composition.lattice.tilted_lattice import Tail, Window, convolved
 from edgeworth.composition.lattice.tradeoff import Polygon, polygon

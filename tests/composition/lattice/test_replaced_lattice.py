@@ -7,7 +7,8 @@ import pytest
 import edgeworth as ew
 from edgeworth.composition import moments
 from edgeworth.composition.lattice.ladder import Ladder
-from edgeworth.composition.lattice.plan import Goal, _back, planned
+from edgeworth.composition.lattice.plan import Goal, planned
+from edgeworth.composition.lattice.reach import back
 from edgeworth.losses import TotalLoss
 
 mp = mpmath.mp
@@ -83,15 +84,15 @@ def test_the_range_of_a_step_ends_a_little_beyond_the_threshold():
 def test_how_likely_a_sum_comes_back_is_about_that_of_one_far_outcome():
     total = TotalLoss.of(replaced(1.3, 1.9e-5, 456))
     t = np.array([-0.02, -0.01])
-    back = _back(total.parts, t, right=True)
-    mirrored = _back(total.parts, t, right=False)
+    ahead = back(total.parts, t, right=True)
+    mirrored = back(total.parts, t, right=False)
     with mpmath.workdps(40):
         step = Replaced(1.3, 1.9e-5)
         halves = [step.place(mp.mpf(-x) / 2) for x in t.tolist()]
         exact = [float(456 * ((1 - step.p) * mpmath.ncdf(-x) + step.p * mpmath.ncdf(step.mu - x))) for x in halves]
-    np.testing.assert_allclose(back, exact, rtol=1e-6)
+    np.testing.assert_allclose(ahead, exact, rtol=1e-6)
     np.testing.assert_allclose(mirrored, exact, rtol=1e-6)
-    assert _back(total.parts, np.array([0.0]), right=True)[0] == 1.0
+    assert back(total.parts, np.array([0.0]), right=True)[0] == 1.0
 
 
 def test_a_bulk_beside_far_outcomes_is_seen_closely():

@@ -11,7 +11,6 @@ import numpy as np
 from edgeworth.composition.answered import Direction, Ends
 from edgeworth.composition.both_ways import BothWays
 from edgeworth.composition.lattice.ladder import FINE, Ladder
-from edgeworth.composition.lattice.plan import MOST_POINTS
 from edgeworth.composition.lattice.profile import LatticeProfile
 from edgeworth.composition.lattice.tradeoff import LatticeTests, polygon
 from edgeworth.composition.work import WorkSpent, is_spent
@@ -34,8 +33,8 @@ _STEP = 1e-3  # of the threshold, over which slopes are taken
 class LatticeAnswers(BothWays):
     """Ends of delta, epsilon and f in each direction."""
 
-    def __init__(self, total: TotalLoss, fine: float = FINE, points: int = MOST_POINTS) -> None:
-        self._ladder = Ladder(total, fine, points)
+    def __init__(self, total: TotalLoss, fine: float = FINE, *, patient: bool = False) -> None:
+        self._ladder = Ladder(total, fine, patient=patient)
         self._moments = self._ladder.moments
         self._profile, self._tests = LatticeProfile(self._ladder), LatticeTests(self._ladder)
 
@@ -79,11 +78,6 @@ class LatticeAnswers(BothWays):
         return self._tried(
             lambda: self._profile.delta(direction, epsilon), lambda: self._moments.profile(direction, epsilon)
         )
-
-    def roughly(self, direction: Direction, epsilon: float) -> tuple[float, float]:
-        """Ends of delta in one direction, by a rough rung."""
-        (low,), (high,) = self._profile.delta(direction, np.array([epsilon]), rough=True)
-        return float(low), float(high)
 
     def _profiles(self, direction: Direction, epsilon: Array) -> Ends:
         """Of both directions the one alone that is surely the larger, if rough rungs tell it of all."""

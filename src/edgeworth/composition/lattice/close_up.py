@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import GIVES_UP, Direction, Ends, Forwarding, is_wide
+from edgeworth.composition.answered import Direction, Ends, Forwarding, is_wide
 from edgeworth.composition.both_ways import one_by_one
 from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.composition.lattice.ladder import FINE, Ladder
-from edgeworth.composition.lattice.plan import MOST_POINTS, Goal
+from edgeworth.composition.lattice.plan import Goal
 from edgeworth.composition.lattice.profile import LatticeProfile
-from edgeworth.composition.lattice.rung import prepare, refined
+from edgeworth.composition.lattice.refine import prepare, refined
 from edgeworth.composition.work import is_spent
 from edgeworth.errors import Unsupported
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CloseUp"]
 
-_POINTS = 2 * MOST_POINTS  # for which there is memory
 _WAYS: tuple[Direction, ...] = ("forward", "backward")
 _MOST_AT_A_TIME = 4  # readings, each of which takes a second or two
 _MOST_ROUNDS = 3  # in which ends of epsilon come nearer to each other
@@ -41,27 +40,28 @@ class _OneRung(Ladder):
     """A ladder of one rung, between the two losses that are of interest."""
 
     def __init__(self, total: TotalLoss, fine: float, least: float, greatest: float) -> None:
-        super().__init__(total, fine, _POINTS)
+        super().__init__(total, fine, patient=True)
         self._between = least, greatest
-        self._made: dict[Kind, Rung] = {}
+        self._made: dict[tuple[Kind, float | None], Rung] = {}
 
     def read(self, kind: Kind, t: Array, width: float | None) -> Ends:
-        """Ends of one kind of reading at every t; `width` is that of all, rough or not."""
-        del width
-        if kind not in self._made:
-            rough = prepare(self.parts, Goal(kind, *self._between, self.fine, _POINTS), self.spread)
-            self._made[kind] = refined(rough, self.fine)
-        return Ends(*self._made[kind].ends(t))
+        """Ends of one kind of reading at every t."""
+        if (kind, None) not in self._made:
+            goal = Goal(kind, *self._between, self.fine, patient=True)
+            self._made[kind, None] = prepare(self.parts, goal, self.spread)
+        if (kind, width) not in self._made:
+            self._made[kind, width] = refined(self._made[kind, None], self.fine)
+        return Ends(*self._made[kind, width].ends(t))
 
 
 class CloseUp(Forwarding):
     """Ends of delta on a rung for this threshold, and of epsilon on one between the ends that a ladder leaves.
 
-    In both directions the one that is surely smaller by a rough rung is left out.
+    In both directions the one that is surely smaller is left out.
     """
 
     def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
-        self._ladder = LatticeAnswers(total, fine, _POINTS)
+        self._ladder = LatticeAnswers(total, fine, patient=True)
         super().__init__(self._ladder)
         self._total, self._fine = total, fine
 
@@ -71,21 +71,18 @@ class CloseUp(Forwarding):
         return one_by_one(epsilon, partial(self._delta, direction), (0.0, 1.0))
 
     def _delta(self, direction: Direction, epsilon: float) -> tuple[float, float]:
-        ends = [self._at(way, epsilon) for way in self._worse(direction, epsilon)]
-        return max(low for low, _ in ends), max(high for _, high in ends)
-
-    def _worse(self, direction: Direction, epsilon: float) -> list[Direction]:
-        """The directions that may have the larger delta."""
         if direction != "both":
-            return [direction]
-        try:
-            (one, other) = (self._ladder.roughly(way, epsilon) for way in _WAYS)
-        except GIVES_UP:
-            return list(_WAYS)
-        return [way for way, mine, its in zip(_WAYS, (one, other), (other, one), strict=True) if not mine[1] < its[0]]
+            return self._at(direction, epsilon)
+        low, high = self._at("forward", epsilon)
+        other_low, other_high = self._at("backward", epsilon, surely=low)
+        return max(low, other_low), max(high, other_high)
 
-    def _at(self, direction: Direction, epsilon: float) -> tuple[float, float]:
-        (low,), (high,) = self._profile(direction, epsilon, epsilon).delta(direction, np.array([epsilon]))
+    def _at(self, direction: Direction, epsilon: float, surely: float = 0.0) -> tuple[float, float]:
+        """Ends of delta in one direction; rough ones where these are at most what another direction surely has."""
+        profile, place = self._profile(direction, epsilon, epsilon), np.array([epsilon])
+        (low,), (high,) = profile.delta(direction, place, rough=True)
+        if not high <= surely:
+            (low,), (high,) = profile.delta(direction, place)
         return float(low), float(high)
 
     def _profile(self, direction: Direction, least: float, greatest: float) -> LatticeProfile:

@@ -13,8 +13,8 @@ import numpy as np
 
 from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends
-from edgeworth.composition.lattice.plan import MOST_POINTS, Goal, common_step
-from edgeworth.composition.lattice.rung import prepare, refined
+from edgeworth.composition.lattice.plan import Goal, common_step
+from edgeworth.composition.lattice.refine import prepare, refined
 from edgeworth.composition.work import spent
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import SampledLoss
@@ -57,8 +57,8 @@ class Ladder:
     A reading has so much work to spend: when it is spent, rough rungs are refined no more, and no new ones are made.
     """
 
-    def __init__(self, total: TotalLoss, fine: float = FINE, points: int = MOST_POINTS) -> None:
-        self.total, self.fine, self.fine_test, self._points = total, fine, _TESTS * fine, points
+    def __init__(self, total: TotalLoss, fine: float = FINE, *, patient: bool = False) -> None:
+        self.total, self.fine, self.fine_test, self._patient = total, fine, _TESTS * fine, patient
         self.parts = tuple((loss, n) for loss, n in total.parts if loss.support != (0.0, 0.0) and n > 0)
         cumulants = total.cumulants(2)
         far = abs(float(cumulants.alternative[0])) + math.sqrt(max(float(cumulants.alternative[1]), 0.0))
@@ -72,7 +72,7 @@ class Ladder:
         self._rungs: dict[_Name, tuple[Rung, float]] = {}
         self.moments = moments.prepared(total)
         self._paid: set[_Name] = set()
-        self._left = self._most = MOST_WORK * points / MOST_POINTS
+        self._left = self._most = (2 if patient else 1) * MOST_WORK
 
     def _side(self, sign: float, end: float) -> list[float]:
         """Thresholds from the middle outwards: a standard deviation apart at first, then in geometric steps.
@@ -119,7 +119,7 @@ class Ladder:
         return made
 
     def _rough(self, kind: Kind, number: int) -> Rung:
-        goal = Goal(kind, self.threshold(number), self.threshold(number + 1), self.fine, self._points)
+        goal = Goal(kind, self.threshold(number), self.threshold(number + 1), self.fine, self._patient)
         return prepare(self.parts, goal, self.spread)
 
     def refill(self) -> None:

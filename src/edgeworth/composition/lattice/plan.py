@@ -13,25 +13,39 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from edgeworth.amplification import sampled_loss
 from edgeworth.composition.lattice.cells import Cells, cells, period
 from edgeworth.composition.lattice.masses import masses
+from edgeworth.composition.lattice.reach import reaches
 from edgeworth.composition.lattice.rounding import log_moment, raised
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
-from edgeworth.losses import GaussianLoss, ReplacedGaussianLoss, ReplacedLoss, SampledLoss
+from edgeworth.losses import ReplacedGaussianLoss, ReplacedLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgeworth.composition.lattice.tilted_lattice import Kind
     from edgeworth.losses import PrivacyLoss
-    from edgeworth.losses.law import Array
 
-__all__ = ["MOST_POINTS", "Goal", "Look", "Parts", "Plan", "common_step", "planned", "two_sided"]
+__all__ = [
+    "MOST_POINTS",
+    "STEEPEST",
+    "Goal",
+    "Look",
+    "Parts",
+    "Plan",
+    "common_step",
+    "least_tilt",
+    "nats_of_reading",
+    "planned",
+    "steepest_tilt",
+    "tilt_of",
+    "two_sided",
+    "within",
+]
 
-MOST_POINTS = 2**20
+MOST_POINTS, _MORE = 2**20, 2  # of a law, and times as many for a single reading
 _MOST_SCOUTS = 8
 _LONGEST_TILT = 1e5  # in units of 1/spread
 _SCOUTED = 5e4  # units of work for each of them
@@ -42,14 +56,7 @@ _NATS_BELOW = 18.0  # the same, relative to a reading that is known
 _SHARES = np.array([0.3, 0.6, 0.9, 0.99])  # of a steep tilt, for the same of its window
 _MOST_SPARE = 7.0  # nats: how far the tilt may stay behind, for a shorter window
 _NEAREST = 0.5  # a tilt to its pole: the kernel is e^-27 then within a window that a million points can fill
-_LEAST_VARIANCE = 1e-300
-_STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
-_REST = 1e-10  # of the reading: what the range of one step may cost
-_NEARER = np.geomspace(1e-4, 1.0, 60)  # of the threshold, where a range may end
-_SHORTEST = 1e-3  # standard deviations of the sum, of the range of a step
-_FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
-_LARGEST_LOSS = 600.0
-_LARGEST_EXPONENT = 700.0
+STEEPEST = 60.0  # in the tilt times the distance of two atoms: the tilted law is on one of them
 _MOST_RATIO = 4096  # of two spacings that are still taken for multiples of one
 
 Parts = tuple[tuple["PrivacyLoss", int], ...]
@@ -60,15 +67,21 @@ Look: TypeAlias = Literal["plainly", "closely", "steeply"]
 class Goal:
     """What a rung is for: a kind of reading between two thresholds, and the relative width that is aimed at.
 
-    `points` are the most that a law may have, and `reading` is about the least that is read, 0 where nobody knows.
+    `reading` is about the least that is read, 0 where nobody knows. A `patient` one is for a single reading: more
+    points and more ways are tried than many readings can afford.
     """
 
     kind: Kind
     least: float
     greatest: float
     width: float
-    points: int = MOST_POINTS
+    patient: bool = False
     reading: float = 0.0
+
+    @property
+    def points(self) -> int:
+        """The most that a law may have."""
+        return (_MORE if self.patient else 1) * MOST_POINTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +95,8 @@ class Plan:
     reach: list[tuple[float, float]]
     spread: float
     look: Look
+    cut: float | None = None
+    """Where samples are split, if what is read is what runs with a jump add."""
 
 
 def common_step(parts: Parts) -> tuple[float | None, bool]:
@@ -107,97 +122,6 @@ def _common_divisor(length: float, step: float) -> float:
     return length
 
 
-def _deepest(loss: PrivacyLoss) -> tuple[float, float]:
-    """The losses between which doubles can hold the masses."""
-    if isinstance(loss, GaussianLoss):
-        far = _FARTHEST * loss.mu + loss.mu**2 / 2
-        return max(-far, -_LARGEST_LOSS), min(far, _LARGEST_LOSS)
-    if isinstance(loss, ReplacedGaussianLoss):
-        top = min(float(loss.at(np.array([_FARTHEST + loss.shift]))[0]), _LARGEST_LOSS)
-        return -top, top
-    if isinstance(loss, SampledLoss | ReplacedLoss) and isinstance(loss.base, GaussianLoss):
-        far = _FARTHEST * loss.base.mu + loss.base.mu**2 / 2
-        top = min(float(sampled_loss(np.array([far]), loss.rate)[0]), _LARGEST_LOSS)
-        return (-top if isinstance(loss, ReplacedLoss) else math.log1p(-loss.rate)), top
-    least, greatest = loss.support
-    lattice = loss.lattice
-    if lattice is not None:
-        ends = lattice.offset + lattice.spacing * (lattice.first + np.array([0, lattice.log_null.size - 1]))
-        return float(ends[0]), float(ends[1])
-    if loss.is_atomic:  # an endless row of atoms is cut where their masses underflow
-        places = loss.nodes().loss
-        return float(np.min(places)), float(np.max(places))
-    return least, greatest
-
-
-def _reaches(parts: Parts, goal: Goal, spread: float) -> list[tuple[float, float]]:
-    """The range of each step: as far to the side that is read as one step alone can matter beside the others.
-
-    Outcomes E with a step right of B > t add at least Q[E] - u P[E] to delta, and exactly that where the others cannot
-    bring the sum below t again, however the step is distributed; so B need not be far beyond the threshold, and a heavy
-    tail beyond it does not spoil the tilt. Where all that is right of a B below t weighs nothing beside the reading,
-    the range ends there. Mirrored for the reverse.
-    """
-    ends = [_deepest(loss) for loss, _ in parts]
-    if goal.kind == "overlap":
-        return ends
-    right = goal.kind == "delta"
-    t = goal.greatest if right else -goal.least
-    tried = t + spread * np.geomspace(0.5, 1e4, 80)
-    if goal.reading > 0 and t > 0:
-        tried = np.append(t * _NEARER, tried)
-    lost, reading, growth = [], goal.reading, math.exp(min(t, _LARGEST_EXPONENT))
-    for loss, n in parts:
-        null_below, null_above, below, above = loss.distribution(np.append(tried, t) if right else -np.append(tried, t))
-        weak, strong = (null_above, above) if right else (below, null_below)
-        lost.append(n * np.maximum(weak * growth, np.where(np.append(tried, t) < t, strong, 0.0))[:-1])
-        reading = max(reading, n * float(strong[-1] - growth * weak[-1]))
-    back = _back(parts, t - tried, right=right)
-    found = []
-    for (least, greatest), mine in zip(ends, lost, strict=True):
-        start, end = (least, greatest) if right else (-greatest, -least)
-        enough = tried[mine * back <= _REST / len(parts) * max(reading, 1e-320)]
-        far = enough[(enough < end) & (enough > start + _SHORTEST * spread)]
-        end = float(far[0]) if far.size else end
-        found.append((least, end) if right else (-end, greatest))
-    return found
-
-
-def _back(parts: Parts, t: Array, *, right: bool) -> Array:
-    """P[T < t], or mirrored Q[-T < t], roughly: 0 beyond the support, or by Chernoff's inequality at some tilts.
-
-    Where far outcomes on the left are too likely for these, by one of them alone.
-    """
-    least = sum(n * (loss.support[0] if right else -loss.support[1]) for loss, n in parts)
-    moments = [loss.cumulants(2) for loss, _ in parts]
-    variance = sum(n * float((m.null if right else m.alternative)[1]) for m, (_, n) in zip(moments, parts, strict=True))
-    steep = np.geomspace(0.25, 30.0, 8) / math.sqrt(max(variance, _LEAST_VARIANCE))
-    limit = min((-loss.steepest[0] if right else loss.steepest[1] - 1) for loss, _ in parts)
-    steep = np.minimum(steep, limit)
-    tilts = -steep if right else 1 + steep
-    k = np.zeros(tilts.size)
-    for loss, n in parts:
-        k += n * loss.tilted(tilts, 2, (min(0.0, float(tilts[-1])), max(1.0, float(tilts[-1]))))[:, 0]
-    bound = np.exp(np.minimum(np.min(k[:, None] + steep[:, None] * t, axis=0), 0.0))
-    if math.isinf(least):
-        bound = np.minimum(bound, _back_by_one(parts, t, right=right))
-    return np.where(t < least, 0.0, bound)
-
-
-def _back_by_one(parts: Parts, t: Array, *, right: bool) -> Array:
-    """The same if one step goes half of the way, or the sum of steps that do not is normal."""
-    one, variance = np.zeros(t.size), np.zeros(t.size)
-    for loss, n in parts:
-        null_below, _, _, above = loss.distribution(0.5 * t if right else -0.5 * t)
-        one += n * (null_below if right else above)
-        nodes = loss.nodes()
-        share = np.exp(nodes.log_weight if right else nodes.log_weight + nodes.loss) * nodes.loss**2
-        order = np.argsort(np.abs(nodes.loss))
-        within = np.concatenate([[0.0], np.cumsum(share[order])])
-        variance += n * within[np.searchsorted(np.abs(nodes.loss)[order], 0.5 * np.abs(t))]
-    return np.asarray(np.minimum(one + np.exp(-0.125 * t * t / np.maximum(variance, _LEAST_VARIANCE)), 1.0))
-
-
 def planned(parts: Parts, goal: Goal, spread: float, look: Look = "plainly") -> Plan:
     """The tilt, the window of the sum, and the ranges of the steps, cut until rough laws see where tilted mass is.
 
@@ -205,7 +129,7 @@ def planned(parts: Parts, goal: Goal, spread: float, look: Look = "plainly") -> 
     both sides, and their bulk within a cell or two. Where one far outcome is all that counts these are the better ones.
     "steeply" goes on where a step with far atoms is on one of them already, and the others still have far to go.
     """
-    plan = _scouted(parts, goal, spread, _reaches(parts, goal, spread), look)
+    plan = _scouted(parts, goal, spread, reaches(parts, goal, spread), look)
     for _ in range(_MOST_SCOUTS):
         tried = _scouted(parts, goal, spread, plan.reach, look)
         done = _length(tried) > 0.5 * _length(plan)
@@ -233,20 +157,17 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
         return sum(n * moment(c) for moment, (_, n) in zip(moments, parts, strict=True))
 
     middle = 0.5 * (goal.least + goal.greatest)
-    lengths = [length for loss, _ in parts if (length := period(loss))]
-    # Steeper tilts put a step on one of its atoms, or every step on one of its own.
-    nearest = (min if look == "steeply" else max)(lengths, default=0.0)
-    steepest = min(_LONGEST_TILT / spread, _STEEPEST / nearest if nearest > 0 else math.inf)
+    steepest = steepest_tilt(parts, spread, look)
     exact = common_step(parts)[1]
     spare = 0.0 if exact else min(max(math.log(1e4 / sum(n for _, n in parts)), 0.0), _MOST_SPARE)
     far = goal.greatest if goal.kind == "delta" else goal.least
-    least = _least_tilt(parts, spread, middle)
-    best = _tilt(k, goal.kind, middle, spread, (least, steepest))
+    least = least_tilt(parts, spread, middle)
+    best = tilt_of(k, goal.kind, middle, spread, (least, steepest))
     nats = _NATS if exact else _FEWER_NATS + spare
     tilts = [_behind(k, goal.kind, far, best, spare, 1 / spread)]
     if spare and goal.kind == "delta" and look == "steeply":
         tilts.append(_ahead(k, goal.least, best, spare, steepest))
-    found = [(tilt, *_within(k, tilt, spread, max(nats, _nats_of_reading(k, tilt, goal)))) for tilt in tilts]
+    found = [(tilt, *within(k, tilt, spread, max(nats, nats_of_reading(k, tilt, goal)))) for tilt in tilts]
     tilt, low, high = min(found, key=lambda one: max(one[2], goal.greatest) - min(one[1], goal.least))
     margin = 2 * max((r.h for r, (loss, _) in zip(rough, parts, strict=True) if loss.lattice is None), default=0.0)
     window = min(low, goal.least) - margin, max(high, goal.greatest) + margin
@@ -254,7 +175,7 @@ def _scouted(parts: Parts, goal: Goal, spread: float, reach: list[tuple[float, f
     return Plan(parts, goal, tilt, window, cut, spread, look)
 
 
-def _nats_of_reading(k: Callable[[float], float], tilt: float, goal: Goal) -> float:
+def nats_of_reading(k: Callable[[float], float], tilt: float, goal: Goal) -> float:
     """How little of the tilted mass may lie outside the window, so that it is nothing beside the reading if known.
 
     Between two heaps of the law there is no tilt at which a reading is much of it.
@@ -273,7 +194,7 @@ def two_sided(loss: PrivacyLoss) -> bool:
 
 def _nodes_moment(loss: PrivacyLoss, ends: tuple[float, float]) -> Callable[[float], float]:
     """K of one step within its range, by some thousand nodes."""
-    nodes = masses(loss, ends, _STEEPEST / (ends[1] - ends[0]), 0.0)
+    nodes = masses(loss, ends, STEEPEST / (ends[1] - ends[0]), 0.0)
     seen = (nodes.place >= ends[0]) & (nodes.place <= ends[1])
     place, log_mass = nodes.place[seen], nodes.log_mass[seen]
     return lambda c: log_sum(c * place + log_mass)
@@ -285,7 +206,14 @@ def _scout_step(loss: PrivacyLoss, ends: tuple[float, float]) -> float:
     return (ends[1] - ends[0]) / _SCOUTS
 
 
-def _least_tilt(parts: Parts, spread: float, t: float) -> float:
+def steepest_tilt(parts: Parts, spread: float, look: Look) -> float:
+    """Steeper tilts put a step on one of its atoms, or every step on one of its own."""
+    lengths = [length for loss, _ in parts if (length := period(loss))]
+    nearest = (min if look == "steeply" else max)(lengths, default=0.0)
+    return min(_LONGEST_TILT / spread, STEEPEST / nearest if nearest > 0 else math.inf)
+
+
+def least_tilt(parts: Parts, spread: float, t: float) -> float:
     """How near its pole a tilt may be: the window has to hold the kernel.
 
     A record that is replaced at a small rate has far outcomes on both sides, and a steep tilt sees nothing else.
@@ -295,7 +223,7 @@ def _least_tilt(parts: Parts, spread: float, t: float) -> float:
     return min(least, _NEAREST) if both else least
 
 
-def _tilt(k: Callable[[float], float], kind: Kind, t: float, spread: float, reach: tuple[float, float]) -> float:
+def tilt_of(k: Callable[[float], float], kind: Kind, t: float, spread: float, reach: tuple[float, float]) -> float:
     """Where k(c) - c t is least, on the side of the poles that the kind of reading needs, so far from them."""
     from scipy.optimize import minimize_scalar  # noqa: PLC0415 - heavy, and few readings need it
 
@@ -345,7 +273,7 @@ def _ahead(k: Callable[[float], float], t: float, tilt: float, spare: float, ste
     return 1 + near * (tilt - 1)
 
 
-def _within(k: Callable[[float], float], tilt: float, spread: float, nats: float) -> tuple[float, float]:
+def within(k: Callable[[float], float], tilt: float, spread: float, nats: float) -> tuple[float, float]:
     """Ends beyond which, by Chernoff's inequality, the tilted law has less than e^-nats."""
     base, width = k(tilt), _width(k, tilt, spread)
     shifts = np.geomspace(0.05, 32.0, 24) / width

@@ -27,6 +27,8 @@ from edgeworth.composition.lattice.transforms import FFT_CONSTANT, REACH, UNIT, 
 from edgeworth.composition.work import spend
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeworth.losses.law import Array
@@ -131,8 +133,25 @@ class Line:
     @cached_property
     def scale(self) -> float:
         """The logarithm of M_v(c)."""
-        logs = math.fsum(n * step.log_scale for step, n in self.steps)
-        return logs + 0.5 * self.variance * self.tilt * (self.tilt - 1)
+        return self.combined(lambda step: step.log_scale) + 0.5 * self.variance * self.tilt * (self.tilt - 1)
+
+    def combined(self, log_of: Callable[[Transform], float]) -> float:
+        """The logarithm of a product over all steps, of what each has the logarithm of."""
+        return math.fsum(n * log_of(step) for step, n in self.steps)
+
+    @property
+    def error(self) -> float:
+        """At most the relative error of a sum of masses of all steps."""
+        return 4 * math.fsum(n * (step.error + 16 * UNIT) for step, n in self.steps)
+
+    @property
+    def depth(self) -> float:
+        """The sizes of all logarithms that were added."""
+        return math.fsum(n * abs(step.log_scale) for step, n in self.steps)
+
+    def besides(self, t: Array) -> Array:
+        """The logarithm of at least what is left out of the line adds to the reading at every t: nothing."""
+        return np.full(t.size, -math.inf)
 
     @property
     def runs(self) -> list[slice]:
@@ -151,7 +170,24 @@ class Line:
 
     def log_moment(self, b: float) -> float:
         """At least log M_v(b)."""
-        return math.fsum(n * step.log_moment(b) for step, n in self.steps) + 0.5 * self.variance * b * (b - 1)
+        return self.combined(lambda step: step.log_moment(b)) + 0.5 * self.variance * b * (b - 1)
+
+    def power(self, run: slice) -> tuple[Spectrum, Array]:
+        """The product of the transforms to their powers, and a bound of its error, at some of the frequencies."""
+        log_product = np.zeros(run.stop - run.start, dtype=complex)
+        log_most = np.zeros(log_product.size)
+        count = 0
+        for step, n in self.steps:
+            values = step.values[run]
+            with np.errstate(divide="ignore"):
+                log_product += n * np.log(values)
+            log_most += n * np.log(np.abs(values) + step.errors(run))
+            count += n
+        size = np.where(np.isfinite(log_product), np.exp(np.minimum(log_product.real, 1.0)), 0.0)
+        most = np.exp(log_most)
+        doubt = np.maximum(most - size, 0.0) + most * (16 * math.pi * UNIT * (count + 1))
+        with np.errstate(invalid="ignore"):
+            return np.where(size > 0, np.exp(log_product), 0.0), doubt
 
     def bound(self, tilts: list[float], t: float) -> float:
         """The sum over j > 0 of e^(-|b-c| j Lam) M_v(b) e^((c-b) t), over the scale, for the best of some b."""
@@ -163,7 +199,7 @@ class Line:
 
     def beyond(self, which: int, rate: float, t: Array) -> Array:
         """One of the masses, P (0) or Q (1), over the scale, times e^(-rate Lam) + e^(-2 rate Lam) + … ."""
-        log_mass = math.fsum(n * step.log_masses[which] for step, n in self.steps) - self.scale
+        log_mass = self.combined(lambda step: step.log_masses[which]) - self.scale
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(np.exp(log_mass + (self.tilt - which) * t + _log_geometric(rate * self.period)))
 
@@ -187,16 +223,16 @@ def smoothed(line: Line, kept: tuple[float, float]) -> SmoothTail:
     end = (line.size // 2 - 1) * 2 * math.pi / line.period
     cut = math.exp(-0.5 * v * end**2) / (math.pi * v * end)
     aliases = _aliases(line, t)
-    certain = 1e-13 + 4 * sum(n * (step.error + 16 * UNIT) for step, n in line.steps)
+    certain = 1e-13 + line.error
     slack = blur + cut / end**2 + certain * np.abs(aliases.known)
     dense = np.maximum(density + density_blur + cut, 0.0) * (v * math.exp(v / 8) * 1.0001)
     below, above = (0.0, dense) if line.kind == "overlap" else (dense, 0.0)
     lower = main - aliases.known - slack - aliases.more - below
     upper = main - aliases.known + slack + aliases.less + above
     exponent = line.scale + (1 - c) * t
-    rounding = 16 * UNIT * (np.abs(exponent) + sum(n * abs(step.log_scale) for step, n in line.steps) + 8)
+    rounding = 16 * UNIT * (np.abs(exponent) + line.depth + 8)
     log_low = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf) + exponent - rounding
-    log_high = np.log(np.maximum(upper, 1e-300)) + exponent + rounding
+    log_high = np.logaddexp(np.log(np.maximum(upper, 1e-300)) + exponent + rounding, line.besides(t))
     most = {"delta": np.zeros(t.size), "reverse": t, "overlap": np.minimum(t, 0.0)}[line.kind]  # for any law
     return SmoothTail(line.kind, window, log_low, np.minimum(log_high, most + 1e-9))
 
@@ -219,7 +255,7 @@ def _spectrum(line: Line) -> tuple[Spectrum, Array]:
     for run in line.runs:
         frequency = line.frequency(run)
         noise = np.exp(-0.5 * line.variance * (frequency * frequency + (2 * line.tilt - 1) * 1j * frequency))
-        spectrum[run], doubt = _power(line.steps, run)
+        spectrum[run], doubt = line.power(run)
         spectrum[run] *= noise
         doubt *= np.abs(noise)
         doubts += float(np.sum(doubt)), float(np.sum(doubt * np.abs(line.kernel(run))))
@@ -235,24 +271,6 @@ def _row(line: Line, window: Window, spectrum: Spectrum, doubt: float) -> tuple[
     size = math.fsum(float(np.sum(np.abs(spectrum[run]))) for run in line.runs)
     error = size * FFT_CONSTANT * math.log2(line.size) * UNIT + doubt
     return row / line.h, 2 * error / line.period
-
-
-def _power(steps: list[tuple[Transform, int]], run: slice) -> tuple[Spectrum, Array]:
-    """The product of the transforms to their powers, and a bound of its error, at some of the frequencies."""
-    log_sum = np.zeros(run.stop - run.start, dtype=complex)
-    log_most = np.zeros(log_sum.size)
-    count = 0
-    for step, n in steps:
-        values = step.values[run]
-        with np.errstate(divide="ignore"):
-            log_sum += n * np.log(values)
-        log_most += n * np.log(np.abs(values) + step.errors(run))
-        count += n
-    size = np.where(np.isfinite(log_sum), np.exp(np.minimum(log_sum.real, 1.0)), 0.0)
-    most = np.exp(log_most)
-    doubt = np.maximum(most - size, 0.0) + most * (16 * math.pi * UNIT * (count + 1))
-    with np.errstate(invalid="ignore"):
-        return np.where(size > 0, np.exp(log_sum), 0.0), doubt
 
 
 def _aliases(line: Line, t: Array) -> _Aliases:
