@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,8 +91,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
     if row.answers is not in_turn.dense_lines and total.is_exact:
-        turns = [Turn(answers, _AT_FIRST[name]), *_others(total, aim), Turn(answers, _MOST_OF_IT)]
-        answers = Everyone(turns, aim.wide)
+        answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
     if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
@@ -237,8 +235,7 @@ def _always(_: TotalLoss) -> bool:
 
 
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
-_AT_FIRST = defaultdict(lambda: 4.5e7, lattice=3e7)  # for the row itself, by its method …
-_MOST_OF_IT = 6e7  # … and once more in the last turn
+_MOST_OF_IT = 6.5e7
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
     (_has_a_lattice, in_turn.lattice_closely, 8e7),
     (contour.applies, in_turn.by_contour, 2.5e7),

@@ -38,8 +38,8 @@ __all__ = [
 MOST_WORK = 1.4e8  # for one reading, after which nothing more is begun: four to eight seconds
 _ALLOWANCE = 0.25  # of that besides, for what was begun before
 _AT_ONCE = 2  # values of a reading that may take as much each as they would alone
-_LONGEST = 6.0  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
-_BROKEN_OFF = 6.5  # … and after which what was begun is broken off
+_LONGEST = 6.5  # seconds of its own for one reading, after which nothing more is begun on a slow machine …
+_BROKEN_OFF = 7.0  # … and after which what was begun is broken off
 _UNTIMED = 3e5  # units that no clock is asked for: to ask it takes a quick reading longer than to count
 
 _spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeworth.composition import moments
 from edgeworth.composition.answered import Direction, Ends, Forwarding, is_wide
 from edgeworth.composition.both_ways import one_by_one
 from edgeworth.composition.lattice.answers import LatticeAnswers
@@ -32,8 +33,7 @@ __all__ = ["CloseUp"]
 
 _WAYS: tuple[Direction, ...] = ("forward", "backward")
 _MOST_AT_A_TIME = 4  # readings, each of which takes a second or two
-_MOST_ROUNDS = 3  # in which ends of epsilon come nearer to each other
-_GAIN = 0.3  # of the distance that they had, for another round
+_ROUNDS = (True, False, False)  # whether a rung is rough, in the rounds in which ends of epsilon come nearer
 
 
 class _OneRung(Ladder):
@@ -55,7 +55,7 @@ class _OneRung(Ladder):
 
 
 class CloseUp(Forwarding):
-    """Ends of delta on a rung for this threshold, and of epsilon on one between the ends that a ladder leaves.
+    """Ends of delta on a rung for this threshold, and of epsilon on rungs between ends that come nearer and nearer.
 
     In both directions the one that is surely smaller is left out.
     """
@@ -63,6 +63,7 @@ class CloseUp(Forwarding):
     def __init__(self, total: TotalLoss, fine: float = FINE) -> None:
         self._ladder = LatticeAnswers(total, fine, patient=True)
         super().__init__(self._ladder)
+        self._moments = moments.prepared(total)
         self._total, self._fine = total, fine
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
@@ -96,27 +97,32 @@ class CloseUp(Forwarding):
 
     def _epsilon(self, direction: Direction, delta: float) -> tuple[float, float]:
         ways = _WAYS if direction == "both" else (direction,)
-        known = {way: self._ladder.root(way, delta) for way in ways}
-        largest = max(low for low, _ in known.values())
-        known = {way: self._root(way, delta, ends) for way, ends in known.items() if ends[1] >= largest}
+        known = {way: self._begun(way, delta) for way in ways}
+        for rough in _ROUNDS:
+            largest = max(low for low, _ in known.values())
+            known = {way: ends for way, ends in known.items() if ends[1] >= largest}
+            known = {way: self._nearer(way, delta, ends, rough=rough) for way, ends in known.items()}
         return max(low for low, _ in known.values()), max(high for _, high in known.values())
 
-    def _root(self, direction: Direction, delta: float, known: tuple[float, float]) -> tuple[float, float]:
-        """The same ends nearer to each other, as long as a rung between them brings them so."""
+    def _begun(self, direction: Direction, delta: float) -> tuple[float, float]:
+        """Ends of epsilon by the tilted moments, which are quick, or by the ladder where these say next to nothing."""
+        low, high = self._moments.root(direction, delta)
+        return (low, high) if 0 < low <= high < math.inf else self._ladder.root(direction, delta)
+
+    def _nearer(
+        self, direction: Direction, delta: float, known: tuple[float, float], *, rough: bool
+    ) -> tuple[float, float]:
+        """The same ends nearer to each other, by a rung between them."""
         low, high = known
-        for _ in range(_MOST_ROUNDS):
-            open_ = Ends(np.array([low]), np.array([high]))
-            if not (0 < low < high < math.inf and 0 < delta < 1 and is_wide(open_, self._fine)[0]) or is_spent():
-                break
-            read = partial(self._profile(direction, low, high).delta, direction)
-            at_ends = read(np.array([low, high]))
-            before = high - low
-            if at_ends.lower[0] >= delta:
-                low = LatticeProfile.narrowed(read, delta, low, high, -1)
-            if at_ends.upper[1] <= delta:
-                high = LatticeProfile.narrowed(read, delta, low, high, 1)
-            if high - low > _GAIN * before:
-                break
+        is_open = is_wide(Ends(np.array([low]), np.array([high])), self._fine)[0]
+        if not (is_open and 0 < low < high < math.inf and 0 < delta < 1) or is_spent():
+            return known
+        read = partial(self._profile(direction, low, high).delta, direction, rough=rough)
+        at_ends = read(np.array([low, high]))
+        if at_ends.lower[0] >= delta:
+            low = LatticeProfile.narrowed(read, delta, low, high, -1)
+        if at_ends.upper[1] <= delta:
+            high = LatticeProfile.narrowed(read, delta, low, high, 1)
         return low, high
 
 
