@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition.answered import Ends, Remembered, _falling, _moved
@@ -9,14 +11,20 @@ from edgeworth.curves import GaussianTradeOff
 
 
 class Counted:
-    """The trade-off function of G_mu with ends of some width, and a count of the alphas that were asked for."""
+    """The trade-off function and the profile of G_mu with ends of some width, and a count of what was asked for."""
 
     def __init__(self, mu, width):
         self.curve, self.width, self.asked = GaussianTradeOff(mu), width, 0
+        self.profile = self.curve.profile()
 
     def tradeoff(self, _, alpha):
-        self.asked += alpha.size
-        value = self.curve(alpha)
+        return self._around(self.curve(alpha))
+
+    def delta(self, _, epsilon):
+        return self._around(self.profile(epsilon))
+
+    def _around(self, value):
+        self.asked += value.size
         return Ends(value * (1 - self.width), value * (1 + self.width))
 
 
@@ -40,6 +48,73 @@ def test_an_f_too_small_for_its_neighbour_is_asked_for_again():
     found = remembered.tradeoff("both", alpha * (1 + 2.0**-50))
     assert engine.asked == 3
     assert found.lower[0] == engine.curve(alpha[0] * (1 + 2.0**-50)) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("width", [1e-13, 1e-6])
+def test_deltas_within_some_ulps_are_one_question_and_their_ends_hold(width):
+    engine = Counted(1.0, width)
+    remembered, epsilon = Remembered(engine), np.array([-0.4, 0.0, 0.02, 0.3, 1.5])
+    remembered.delta("both", epsilon)
+    for away in (-(2.0**-50), 2.0**-50):
+        found, truth = remembered.delta("both", epsilon + away), engine.profile(epsilon + away)
+        assert np.all((found.lower <= truth) & (truth <= found.upper))
+        assert np.all(found.upper - found.lower <= 1.02 * 2 * width * truth + 1e-12 * truth)
+    assert engine.asked == epsilon.size
+
+
+def test_a_delta_too_small_for_its_neighbour_is_asked_for_again():
+    """delta(12) of G_1 is some 1e-31: an ulp of eps is more than that; delta(0.5) is not asked for again."""
+    engine = Counted(1.0, 1e-12)
+    remembered, epsilon = Remembered(engine), np.array([0.5, 12.0])
+    remembered.delta("both", epsilon)
+    beside = epsilon * (1 + 2.0**-50)
+    found = remembered.delta("both", beside)
+    assert engine.asked == 3
+    assert found.lower[1] == engine.profile(beside)[1] * (1 - 1e-12)
+
+
+def test_a_delta_alone_too_small_for_its_neighbour_is_remembered_at_the_new_place():
+    engine = Counted(1.0, 1e-12)
+    remembered, beside = Remembered(engine), np.array([12.0 * (1 + 2.0**-50)])
+    remembered.delta("both", np.array([12.0]))
+    first = remembered.delta("both", beside)
+    assert remembered.delta("both", beside) is first
+    assert engine.asked == 2
+
+
+def test_each_direction_has_neighbours_of_its_own():
+    engine = Counted(1.0, 1e-6)
+    remembered = Remembered(engine)
+    remembered.delta("forward", np.array([0.3]))
+    remembered.delta("backward", np.array([0.3 + 2.0**-50]))
+    assert engine.asked == 2
+
+
+@given(
+    mu=st.floats(0.2, 6.0),
+    epsilon=st.floats(-4.0, 9.0),
+    away=st.floats(-1.0, 1.0).filter(lambda away: away != 0),
+    width=st.sampled_from([1e-13, 1e-6, 0.1, 1.0]),
+)
+def test_a_moved_delta_holds_however_far_it_was_moved(mu, epsilon, away, width):
+    """The bound on the fall is for any two places; that they are near is asked for lest the ends be wide."""
+    profile = GaussianTradeOff(mu).profile()
+    before, after = profile(np.array([epsilon])), profile(np.array([epsilon + away]))
+    known = Ends(before * (1 - width), before * (1 + width))
+    ends, near = _moved(np.array([epsilon]), known, np.array([epsilon + away]), lambda gap, _: gap)
+    assert ends.lower[0] <= after[0] * (1 + 1e-12)
+    assert after[0] * (1 - 1e-12) <= ends.upper[0]
+    wider = (ends.upper - ends.lower) - (known.upper - known.lower)
+    assert not near[0] or wider[0] <= max(1e-12 * known.lower[0], 0.01 * (known.upper - known.lower)[0]) + 1e-15
+
+
+@given(epsilon=st.floats(-3.0, 3.0), gap=st.floats(1e-6, 3.0))
+def test_no_profile_falls_faster_than_that_of_one_loss_alone(epsilon, gap):
+    """0 <= delta(a) - delta(b) <= 1 - e^(a-b) <= b - a, with equality where Q has the loss b alone."""
+    for atoms in ({0.0: 1.0}, {-1.0: 0.5, 1.0: 0.5}, {epsilon + gap: 1.0}):
+        at = [sum(q * max(-np.expm1(t - loss), 0.0) for loss, q in atoms.items()) for t in (epsilon, epsilon + gap)]
+        assert -1e-15 <= at[0] - at[1] <= -np.expm1(-gap) + 1e-15
+    assert at[0] - at[1] >= -np.expm1(-gap) * (1 - 1e-9)
 
 
 def test_ends_elsewhere_are_no_ends_here():

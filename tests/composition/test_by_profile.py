@@ -13,7 +13,7 @@ from edgeworth.composition import mixture
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.concave import greatest
-from edgeworth.composition.work import spend
+from edgeworth.composition.work import MOST_WORK, spend
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.errors import ComputationFailed
 from edgeworth.losses import TotalLoss
@@ -112,7 +112,7 @@ def test_a_slow_engine_is_asked_no_more_once_its_work_is_done():
 
     def laborious(way, epsilon, delta=engine.delta):
         asked.append(epsilon.size)
-        spend(5e7)
+        spend(0.5 * MOST_WORK)
         return delta(way, epsilon)
 
     engine.delta = laborious

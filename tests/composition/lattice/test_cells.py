@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition.lattice.cells import cells, period
-from edgeworth.errors import Unsupported
+from edgeworth.errors import ComputationFailed, Unsupported
 from edgeworth.losses import DensityPairLoss, GaussianLoss, privacy_loss
 
 LOSSES = {
@@ -174,3 +174,11 @@ def test_laws_without_cells_are_refused():
         Unsupported, match=r'^method="lattice" resolves Gaussian noise up to mu = 30, here mu = 40; use '
     ):
         cells(GaussianLoss(40.0), 0.1, (-1.0, 1.0))
+
+
+def test_a_short_range_far_from_where_a_sample_begins_makes_no_billion_of_cells():
+    """All cells from 0 on are made of a coarse sample, however far right its range is."""
+    loss = privacy_loss(ew.PoissonSampled(ew.Gaussian(0.2145), 2.15e-67))
+    with pytest.raises(ComputationFailed, match=r"^a step of 1e-13 makes too many cells$"):
+        cells(loss, 1e-13, (1e-4 - 1e-10, 1e-4))
+    assert cells(loss, 1e-10, (1e-4 - 1e-7, 1e-4)).log_left.size == pytest.approx(1e6, rel=1e-3)

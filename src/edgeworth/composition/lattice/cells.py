@@ -47,6 +47,7 @@ __all__ = ["Cells", "anchor", "cells", "period"]
 
 _UNIT = 2.0**-53
 _LARGEST_MU = 30.0  # up to which the panels of a wide cell resolve its integrand
+_MOST_CELLS = 2**22  # left of a range, too, where a sample begins at 0
 _ON_A_POINT = 64 * _UNIT  # an atom this close to a point, relative to the largest loss, is on it
 
 
@@ -278,6 +279,8 @@ def _coarse_sample(loss: SampledLoss, h: float, reach: tuple[float, float]) -> C
     k = min(0.1, 0.25 * mu)
     offset, rest = math.log1p(-k * p), 1 - k * p
     _, last = _numbers(0.0, math.inf, offset, h, reach)
+    if last > _MOST_CELLS:
+        raise ComputationFailed(f"a step of {h:g} makes too many cells")
     number = np.arange(last + 1)
     rise = rest * np.expm1(h * number)
     x = np.log1p(rise / p - k) / mu + mu / 2
