@@ -237,9 +237,9 @@ def _always(_: TotalLoss) -> bool:
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
 _MOST_OF_IT = 6.5e7
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
-    (_has_a_lattice, in_turn.lattice_closely, 8e7),
     (contour.applies, in_turn.by_contour, 2.5e7),
     (spread.applies, in_turn.on_points, 3e7),
+    (_has_a_lattice, in_turn.lattice_closely, 8e7),
     (mixture.applies, in_turn.mixed, 4e7),
     (_has_noisy_lines, in_turn.by_noisy_lines, 2e7),
     (_has_a_lattice, in_turn.lattice_alone, 3.5e7),

@@ -12,10 +12,12 @@ import edgeworth as ew
 from edgeworth.composition.lattice import CloseUp
 from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
-from edgeworth.errors import ComputationFailed, Unsupported
+from edgeworth.composition.lattice.profile import LatticeProfile
+from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
 DIRECTIONS = ["forward", "backward", "both"]
+GAP = ew.PoissonSampled(ew.DiscreteGaussian(1.2), 0.001) ** 3 * ew.RandomizedResponse(0.5) ** 2
 SAMPLED = ew.PoissonSampled(ew.DiscreteLaplace(scale=2.0), 0.3) ** 2 * ew.RandomizedResponse(0.7)
 
 
@@ -166,26 +168,20 @@ def test_both_directions_are_the_larger_of_the_two():
             assert both == (max(one[0], other[0]), max(one[1], other[1]))
 
 
-def test_the_direction_that_is_surely_smaller_is_not_read(monkeypatch):
-    made, asked = close_up(SAMPLED), []
-    at = made._at
-    monkeypatch.setattr(made, "_at", lambda way, epsilon: asked.append(way) or at(way, epsilon))
-    forward, backward = (read(made, "delta", way, 0.5) for way in ("forward", "backward"))
-    assert forward[1] < backward[0]
-    asked.clear()
-    assert read(made, "delta", "both", 0.5) == backward
-    assert asked == ["backward"]
+def test_of_the_direction_that_is_surely_smaller_a_rough_rung_is_enough(monkeypatch):
+    made, fine = close_up(GAP), []
+    delta = LatticeProfile.delta
 
+    def counted(self, direction, epsilon, *, rough=False):
+        fine.extend([] if rough else [direction])
+        return delta(self, direction, epsilon, rough=rough)
 
-def test_where_no_rough_rung_tells_both_directions_are_read(monkeypatch):
-    made = close_up(SAMPLED)
-
-    def fails(*_):
-        raise ComputationFailed("on purpose")
-
-    monkeypatch.setattr(made._ladder, "roughly", fails)
-    assert made._worse("both", 0.5) == ["forward", "backward"]
-    assert made._worse("backward", 0.5) == ["backward"]
+    monkeypatch.setattr(LatticeProfile, "delta", counted)
+    forward, backward = (read(made, "delta", way, 1.2) for way in ("forward", "backward"))
+    assert backward[1] < forward[0]
+    fine.clear()
+    assert read(made, "delta", "both", 1.2) == forward
+    assert fine == ["forward"]
 
 
 # --- ends of epsilon
@@ -194,8 +190,9 @@ def test_where_no_rough_rung_tells_both_directions_are_read(monkeypatch):
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize(("delta", "known"), [(1e-3, (2.8, 2.9)), (1e-2, (2.5, 2.88)), (0.2, (1.0, 2.2))])
 def test_ends_of_epsilon_come_nearer_and_hold(direction, delta, known):
-    low, high = close_up(LAPLACE)._root(direction, delta, known)
+    low, high = close_up(LAPLACE)._nearer(direction, delta, known, rough=True)
     assert known[0] < low <= high < known[1]
+    low, high = close_up(LAPLACE)._nearer(direction, delta, (low, high), rough=False)
     assert high - low <= 1e-6 * high
     with mpmath.workdps(30):
         assert beside_response(1.0, 0.9, low) >= delta >= beside_response(1.0, 0.9, high)
@@ -203,13 +200,13 @@ def test_ends_of_epsilon_come_nearer_and_hold(direction, delta, known):
 
 @pytest.mark.parametrize("known", [(0.0, 2.9), (2.7, math.inf), (2.7, 2.7)])
 def test_ends_without_a_rung_between_them_stay(known):
-    assert close_up(LAPLACE)._root("forward", 1e-3, known) == known
+    assert close_up(LAPLACE)._nearer("forward", 1e-3, known, rough=False) == known
 
 
 @pytest.mark.parametrize(("delta", "known"), [(1e-3, (2.7, 2.8)), (0.2, (2.0, 2.5))])
 def test_ends_that_do_not_hold_the_root_are_not_moved_past_it(delta, known):
     """An end is moved only to where delta was read to be on its side of the target."""
-    low, high = close_up(LAPLACE)._root("forward", delta, known)
+    low, high = close_up(LAPLACE)._nearer("forward", delta, known, rough=False)
     with mpmath.workdps(30):
         assert low == known[0] or beside_response(1.0, 0.9, low) >= delta
         assert high == known[1] or beside_response(1.0, 0.9, high) <= delta

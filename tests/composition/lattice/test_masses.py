@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
+from edgeworth.composition.lattice.laws import smoothed_rung
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.plan import Goal, Plan
-from edgeworth.composition.lattice.rung import _smoothed
 from edgeworth.losses import TotalLoss, privacy_loss
 
 SCALE, RATE = 3.0, 0.2
@@ -114,6 +114,6 @@ def test_readings_hold_wherever_a_range_ends(kind, share):
         truth = mpmath.fsum(p * (max(x - u, 0) if right else max(1 - x / u, 0)) for x, p in pairs)
         goal = Goal(kind, t, t, 4e-7)
         plan = Plan(total.parts, goal, 20.0 if right else -20.0, (-2.0, 3.0), [reach], 0.1, "plainly")
-        (lower,), (upper,) = _smoothed(plan, 2**14).ends(np.array([t]))
+        (lower,), (upper,) = smoothed_rung(plan, 2**14).ends(np.array([t]))
         assert lower <= truth <= upper
         assert upper - lower <= 1e-3 * upper

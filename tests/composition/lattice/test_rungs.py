@@ -8,8 +8,9 @@ import pytest
 import edgeworth as ew
 from edgeworth.composition.lattice.answers import LatticeAnswers
 from edgeworth.composition.lattice.ladder import FINE, Ladder
-from edgeworth.composition.lattice.plan import Goal, _nats_of_reading, _reaches, planned
-from edgeworth.composition.lattice.rung import _focused, _roughly_smoothed, _rounded, prepare, refined
+from edgeworth.composition.lattice.plan import Goal, nats_of_reading, planned
+from edgeworth.composition.lattice.reach import reaches
+from edgeworth.composition.lattice.refine import _focused, _roughly_smoothed, _rounded, prepare, refined
 from edgeworth.losses import TotalLoss
 
 FEW_BESIDE_MANY = (
@@ -88,7 +89,7 @@ WIDE_BESIDE_FAINT = ew.Gaussian(0.3) * ew.PoissonSampled(ew.Gaussian(1.0), 0.01)
 def test_the_range_of_a_part_ends_below_the_threshold_if_the_reading_is_known(mechanism, t, reading):
     made = Ladder(TotalLoss.of(mechanism))
     plain, known = (
-        _reaches(made.parts, Goal("delta", t, t, FINE, reading=value), made.spread) for value in (0.0, reading)
+        reaches(made.parts, Goal("delta", t, t, FINE, reading=value), made.spread) for value in (0.0, reading)
     )
     steps = [n for _, n in made.parts]
     faint = steps.index(max(steps))
@@ -99,14 +100,14 @@ def test_the_range_of_a_part_ends_below_the_threshold_if_the_reading_is_known(me
 
 def test_a_range_that_reaches_beyond_the_threshold_is_cut_only_for_a_known_reading():
     made = Ladder(TotalLoss.of(WIDE_BESIDE_FAINT))
-    ends = [_reaches(made.parts, Goal("delta", 12.0, 12.0, FINE, reading=r), made.spread)[1][1] for r in (0.0, 0.01)]
+    ends = [reaches(made.parts, Goal("delta", 12.0, 12.0, FINE, reading=r), made.spread)[1][1] for r in (0.0, 0.01)]
     assert ends[0] > 12.0 > 2 * ends[1]
 
 
 def test_a_smaller_reading_needs_a_longer_range():
     parts, spread = ladder().parts, ladder().spread
     number = next(k for k, (_, n) in enumerate(parts) if n == 34)
-    ends = [_reaches(parts, goal(reading), spread)[number][1] for reading in (1e-4, 1e-8, 1e-12)]
+    ends = [reaches(parts, goal(reading), spread)[number][1] for reading in (1e-4, 1e-8, 1e-12)]
     assert ends == sorted(ends)
     assert ends[0] < ends[-1]
 
@@ -114,16 +115,16 @@ def test_a_smaller_reading_needs_a_longer_range():
 def test_ranges_on_the_left_are_mirrored():
     """A sum of mirror images: the range of the reverse at -t is that of delta at t turned round."""
     made = Ladder(TotalLoss.of(ew.DiscreteGaussian(scale=2.0) ** 3 * ew.Laplace(0.4)))
-    right = _reaches(made.parts, Goal("delta", 3.0, 3.0, FINE, reading=1e-3), made.spread)
-    left = _reaches(made.parts, Goal("reverse", -3.0, -3.0, FINE, reading=1e-3), made.spread)
+    right = reaches(made.parts, Goal("delta", 3.0, 3.0, FINE, reading=1e-3), made.spread)
+    left = reaches(made.parts, Goal("reverse", -3.0, -3.0, FINE, reading=1e-3), made.spread)
     for one, other in zip(right, left, strict=True):
         assert (-one[1], -one[0]) == pytest.approx(other, rel=1e-12)
 
 
 def test_the_overlap_has_whole_ranges():
     parts, spread = ladder().parts, ladder().spread
-    whole = _reaches(parts, Goal("overlap", 0.0, 0.1, FINE), spread)
-    assert whole == _reaches(parts, Goal("overlap", 0.0, 0.1, FINE, reading=1e-3), spread)
+    whole = reaches(parts, Goal("overlap", 0.0, 0.1, FINE), spread)
+    assert whole == reaches(parts, Goal("overlap", 0.0, 0.1, FINE, reading=1e-3), spread)
 
 
 def test_a_focused_rung_has_shorter_ranges_and_agrees():
@@ -149,7 +150,7 @@ def test_nothing_is_focused_on_an_overlap():
 def test_a_reading_that_is_little_of_the_tilted_law_has_a_longer_window():
     """K of a standard normal loss, c(c-1)/2; a reading that nobody knows asks for nothing."""
     known = Goal("delta", 2.0, 2.0, FINE)
-    nats = [_nats_of_reading(lambda c: c * (c - 1) / 2, 2.5, replace(known, reading=r)) for r in (0.0, 1e-2, 1e-9)]
+    nats = [nats_of_reading(lambda c: c * (c - 1) / 2, 2.5, replace(known, reading=r)) for r in (0.0, 1e-2, 1e-9)]
     assert nats[0] == 0.0
     assert nats[2] - nats[1] == pytest.approx(7 * np.log(10), rel=1e-12)
     made = Ladder(TotalLoss.of(ew.Gaussian(1.0) ** 3))
@@ -161,5 +162,5 @@ def test_a_reading_that_is_little_of_the_tilted_law_has_a_longer_window():
 def test_nats_are_those_of_the_mirrored_law(kind):
     t = 2.0 if kind == "delta" else -2.0
     tilt = 2.5 if kind == "delta" else -1.5
-    nats = _nats_of_reading(lambda c: c * (c - 1) / 2, tilt, Goal(kind, t, t, FINE, reading=1e-3))
+    nats = nats_of_reading(lambda c: c * (c - 1) / 2, tilt, Goal(kind, t, t, FINE, reading=1e-3))
     assert nats == pytest.approx(18.0 - np.log(1e-3) + 2.5 * 1.5 / 2 - 1.5 * 2.0, rel=1e-12)

@@ -6,7 +6,7 @@ without a jump nu^n, and the rest
     J = (nu + kappa)^n - nu^n = nu^n (e^W - 1),     W = sum of n_i log(1 + kappa_i/nu_i),
 
 has a Fourier transform that is right relative to J itself, however much more likely a run without a jump is. That one
-can hardly reach the threshold: Chernoff's inequality bounds what it adds. docs/proofs/lattice.md, section 9.
+can hardly reach the threshold: Chernoff's inequality bounds what it adds. docs/proofs/lattice.md, section 8.
 """
 
 from __future__ import annotations
@@ -107,9 +107,8 @@ class JumpLine(Line):
                 np.exp(log_base + rise - whole) - np.exp(log_base - whole),
             )
         most = mosts.value(whole)
-        doubt = np.maximum(most - sizes.value(whole), 0.0) + most * (64 * math.pi * UNIT * (count + 1)) * (
-            1 + mosts.rise
-        )
+        steep = 1 + np.maximum(mosts.rise, sizes.rise)
+        doubt = np.maximum(most - sizes.value(whole), 0.0) + most * steep * (64 * math.pi * UNIT * (count + 1))
         known = np.isfinite(value)
         return np.where(known, value, 0.0), np.where(known, doubt, most + doubt)
 
