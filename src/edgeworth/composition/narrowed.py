@@ -106,7 +106,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
 
 
 def _others(total: TotalLoss, aim: Aim) -> list[Turn]:
-    """All engines that may apply, those first that soon know whether they have digits; then a lattice for the reading."""
+    """All engines that may apply, those first that soon know whether they have digits."""
     return [
         Turn(Deferred(partial(_if_applies, applies, engine, total, aim)), work) for applies, engine, work in _OTHERS
     ]

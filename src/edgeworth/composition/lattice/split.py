@@ -63,7 +63,8 @@ def split(plan: Plan) -> Plan | None:
     reach = least_tilt(plan.parts, plan.spread, t), steepest_tilt(plan.parts, plan.spread, "steeply")
     tilt = tilt_of(k, goal.kind, t, plan.spread, reach)
     low, high = within(k, tilt, plan.spread, nats_of_reading(k, tilt, goal))
-    return replace(plan, tilt=tilt, window=(min(low, goal.least), max(high, goal.greatest)), cut=cut)
+    low, high = min(low, goal.least), max(high, goal.greatest)
+    return replace(plan, tilt=tilt, window=(low, high), cut=cut) if -math.inf < low < high < math.inf else None
 
 
 def _nodes(plan: Plan, number: int) -> _Nodes:
