@@ -26,6 +26,7 @@ from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.deferred import Deferred
 from edgeworth.composition.everyone import Everyone, Turn
+from edgeworth.composition.from_the_top import FromTheTop
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.kinds_of_samples import has_rare_jumps
 from edgeworth.composition.many_tests import ManyTests
@@ -99,7 +100,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if _has_slow_tests(total, name):
         answers = ManyTests(answers, aim.wide)
     if total.is_symmetric:
-        answers = OneWay(answers)
+        answers = OneWay(answers if total.largest is None else FromTheTop(answers, total, total.largest))
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate)
