@@ -62,7 +62,8 @@ def split(plan: Plan) -> Plan | None:
     t = 0.5 * (goal.least + goal.greatest)
     reach = least_tilt(plan.parts, plan.spread, t), steepest_tilt(plan.parts, plan.spread, "steeply")
     tilt = tilt_of(k, goal.kind, t, plan.spread, reach)
-    low, high = within(k, tilt, plan.spread, nats_of_reading(k, tilt, goal))
+    with np.errstate(divide="ignore", invalid="ignore"):  # where k is no number, neither are they
+        low, high = within(k, tilt, plan.spread, nats_of_reading(k, tilt, goal))
     low, high = min(low, goal.least), max(high, goal.greatest)
     return replace(plan, tilt=tilt, window=(low, high), cut=cut) if -math.inf < low < high < math.inf else None
 
