@@ -23,6 +23,7 @@ __all__ = ["FromTheTop"]
 
 _UNIT = 2.0**-53
 _NEAR = 1e-9  # of the largest loss, from where on fractions are looked at
+_TINY, _LARGEST_ERROR = 1e-290, 1e-12  # beyond which others are asked: of very many equal steps these have more digits
 _ROOM = 1e-6  # of the distance of two losses, for the rounding of the lattices
 
 
@@ -59,6 +60,8 @@ class FromTheTop(Forwarding):
         if self._atom is None or gap >= self._atom.distance * (1 - _ROOM):
             return math.nan, math.nan
         value = math.exp(self._atom.log_mass) * -math.expm1(-float(gap))
+        if value < _TINY:
+            return math.nan, math.nan
         return value * (1 - self._atom.error), value * (1 + self._atom.error)
 
 
@@ -71,5 +74,5 @@ def _largest_atom(total: TotalLoss) -> _Atom | None:
             return None
         logs.append(n * float(lattice.log_null[0]))
         distance = min(distance, lattice.spacing)
-    count = sum(n for _, n in lattices)
-    return _Atom(math.fsum(logs), _UNIT * (64 + 16 * count + 8 * abs(math.fsum(logs))), distance)
+    error = _UNIT * (64 + 16 * sum(n for _, n in lattices) + 8 * abs(math.fsum(logs)))
+    return _Atom(math.fsum(logs), error, distance) if error < _LARGEST_ERROR else None

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition.lattice.cells import cells, period
+from edgeworth.composition.lattice.plan import common_step
 from edgeworth.errors import ComputationFailed, Unsupported
-from edgeworth.losses import DensityPairLoss, GaussianLoss, privacy_loss
+from edgeworth.losses import DensityPairLoss, GaussianLoss, TotalLoss, privacy_loss
 
 LOSSES = {
     "gaussian": (ew.Gaussian(1.0), 1e-2, (-9.0, 9.0)),
@@ -182,3 +183,32 @@ def test_a_short_range_far_from_where_a_sample_begins_makes_no_billion_of_cells(
     with pytest.raises(ComputationFailed, match=r"^a step of 1e-13 makes too many cells$"):
         cells(loss, 1e-13, (1e-4 - 1e-10, 1e-4))
     assert cells(loss, 1e-10, (1e-4 - 1e-7, 1e-4)).log_left.size == pytest.approx(1e6, rel=1e-3)
+
+
+@pytest.mark.parametrize(("scale", "response"), [(2.33, 1.28), (2.0, 0.7), (0.75, 1.6), (1.25, 0.32)])
+@pytest.mark.parametrize("parts", [1, 2, 6])
+def test_no_atom_is_lost_at_a_common_step_that_is_rounded(scale, response, parts):
+    """The end of the support is a multiple of the step but for rounding, and the atom there is on the last point."""
+    total = TotalLoss.of(ew.Laplace(scale) * ew.RandomizedResponse(response))
+    step, _ = common_step(total.parts)
+    for loss, _ in total.parts:
+        made = cells(loss, step / parts, loss.support)
+        whole = np.concatenate([made.log_left, made.log_right, made.log_atoms])
+        assert np.exp(np.logaddexp.reduce(whole)) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_laplace_noise_and_responses_with_a_common_step_enclose_the_truth():
+    """A bracket of the lattice once lost the largest loss of this Laplace noise."""
+    mechanism = ew.Laplace(2.33) * ew.RandomizedResponse(1.28) ** 5
+    with mpmath.workdps(30):
+        theta, q = 1 / mpmath.mpf(2.33), 1 / (1 + mpmath.exp(-mpmath.mpf(1.28)))
+
+        def of_noise(t):
+            return 0 if t >= theta else -mpmath.expm1(t) if t <= -theta else -mpmath.expm1((t - theta) / 2)
+
+        weights = [mpmath.binomial(5, j) * q**j * (1 - q) ** (5 - j) for j in range(6)]
+        places = [mpmath.mpf(1.28) * (2 * j - 5) for j in range(6)]
+        for epsilon in (0.5, 3.0, 5.547, 6.6):
+            truth = sum(w * of_noise(epsilon - x) for w, x in zip(weights, places, strict=True))
+            found = ew.account(mechanism, method="lattice", direction="forward").delta(epsilon)
+            assert found.lower <= truth <= found.upper

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import edgeworth as ew
+from edgeworth.composition import lattice
 from edgeworth.composition.lattice.jump_line import JumpLine, _log1p, log_rest
 from edgeworth.composition.lattice.ladder import Ladder
 from edgeworth.composition.lattice.laws import _line, _transformed, smoothed_rung
@@ -58,6 +59,18 @@ def test_the_rest_is_that_of_fractions(steps):
 
 def test_the_rest_of_steps_that_do_not_jump_is_nothing():
     assert log_rest([(0.0, -math.inf, 3), (-1.0, -math.inf, 2)]) == -math.inf
+
+
+@pytest.mark.parametrize("depth", [30.0, 37.0, 400.0, 2000.0])
+def test_the_rest_of_very_rare_jumps_does_not_underflow(depth):
+    with mpmath.workdps(40):
+        rest = (1 + mpmath.exp(-depth)) ** 5 * (2 + mpmath.exp(-depth - 1)) ** 3 - 8
+        found = log_rest([(0.0, -depth, 5), (math.log(2.0), -depth - 1, 3)])
+        assert (
+            abs(found - mpmath.log(rest)) < 1e-13 * depth
+            if depth < 60
+            else found == pytest.approx(-depth + math.log(40 + 12 / math.e), rel=1e-14)
+        )
 
 
 @given(st.floats(-12, 3), st.floats(-math.pi, math.pi))
@@ -121,6 +134,16 @@ def test_what_is_read_of_runs_with_a_jump_encloses_the_truth(epsilon):
     lower, upper = (float(end[0]) for end in smoothed_rung(plan, 2**18).ends(np.array([epsilon])))
     assert lower <= truth <= upper
     assert upper - lower < 1e-5 * upper
+
+
+def test_bounds_of_rare_jumps_at_steep_tilts_are_no_zeros():
+    """Of runs with one rare jump: all that is left of the sum without it was bounded by e^-inf."""
+    mechanism = ew.PoissonSampled(ew.DiscreteGaussian(2.21), 0.000604) ** 2
+    mechanism = mechanism * ew.Laplace(0.944) * ew.RandomizedResponse(0.183) ** 3
+    truth = ew.account(mechanism, direction="forward").delta(1.76)
+    (low,), (high,) = lattice.CloseUp(TotalLoss.of(mechanism)).delta("forward", np.array([1.76]))
+    assert low <= truth.upper
+    assert truth.lower <= high
 
 
 def test_samples_of_gaussian_noise_are_split_between_two_nodes_of_one_density():

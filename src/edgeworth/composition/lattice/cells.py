@@ -48,7 +48,8 @@ __all__ = ["Cells", "anchor", "cells", "period"]
 _UNIT = 2.0**-53
 _LARGEST_MU = 30.0  # up to which the panels of a wide cell resolve its integrand
 _MOST_CELLS = 2**22  # left of a range, too, where a sample begins at 0
-_ON_A_POINT = 64 * _UNIT  # an atom this close to a point, relative to the largest loss, is on it
+_ON_A_POINT = 64 * _UNIT  # an atom this close to a point, relative to losses, is on it …
+_ALMOST, _AT_THE_END = 1e-9, 2e-6  # … or relative to the step, to a point, or to the last of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,6 +299,15 @@ def _laplace_atoms(theta: float, image: SampledLoss | None = None) -> list[tuple
     return [(ends[0], -math.log(2)), (ends[1], -theta - math.log(2))]
 
 
+def _room(place: float, offset: float, h: float, *, last: bool) -> float:
+    """How far from a point, the last one or another, an atom may be to be on it, and outside the cells.
+
+    One rule for all: an atom that is neither on a point, nor in a cell, nor outside would be lost. The last point is
+    the end of the support up to the rounding of a common step, as in `_numbers`.
+    """
+    return max(_ON_A_POINT * 2 * (abs(place) + abs(offset)), (_AT_THE_END if last else _ALMOST) * h)
+
+
 def _with_atoms(
     left: Array, right: Array, h: float, first: int, offset: float, atoms: list[tuple[float, float]]
 ) -> tuple[Array, Array, Array, float]:
@@ -308,7 +318,7 @@ def _with_atoms(
     for place, log_mass in atoms:
         rise = place - offset
         near = round(rise / h)
-        if abs(rise - near * h) <= max(_ON_A_POINT * (abs(place) + abs(offset) + abs(near) * h), 1e-9 * h):
+        if abs(rise - near * h) <= _room(place, offset, h, last=near - first == left.size):
             if 0 <= near - first < on_points.size:
                 on_points[near - first] = np.logaddexp(on_points[near - first], log_mass)
                 slack = max(slack, abs(rise - near * h))
@@ -334,9 +344,10 @@ def _finished(
     left, right, on_points, slack = _with_atoms(*shares, h, first, offset, atoms or [])
     last = first + left.size
     below, above = outside(loss, offset + first * h, offset + last * h)
-    if offset + first * h <= loss.support[0] + 1e-9 * h:
+    least, greatest = loss.support
+    if math.isfinite(least) and offset + first * h - least <= _room(least, offset, h, last=False):
         below = NOTHING
-    if offset + last * h >= loss.support[1] - 1e-6 * h:
+    if math.isfinite(greatest) and greatest - (offset + last * h) <= _room(greatest, offset, h, last=True):
         above = NOTHING
     slack += 8 * _UNIT * (abs(offset) + h * max(abs(first), abs(last)))
     return Cells(h, offset, first, left, right, on_points, below, above, error, slack)
@@ -386,9 +397,10 @@ def _atomic_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Ce
     atoms = list(zip(place.tolist(), log_mass.tolist(), strict=True))
     left, right, on_points, moved = _with_atoms(nothing, nothing, h, first, offset, atoms)
     low, high = offset + first * h, offset + last * h
+    before, behind = (np.array([_room(x, offset, h, last=end) for x in place.tolist()]) for end in (False, True))
     below, above = (
         atoms_outside(log_mass[part], place[part], end, endless=math.isinf(loss.support[side]))
-        for side, part, end in ((0, place < low - 1e-9 * h, low), (1, place > high + 1e-9 * h, high))
+        for side, part, end in ((0, low - place > before, low), (1, place - high > behind, high))
     )
     error = (64 + 4 * float(np.max(np.abs(log_mass)))) * _UNIT
     slack = moved + 8 * _UNIT * (abs(offset) + h * max(abs(first), abs(last)))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["JumpLine", "log_rest"]
 
 _NOTHING = 1e-250  # a transform that is taken for 0
+_LINEAR = -37.0  # of a logarithm, below which log(1 + x) and e^x - 1 are x
 _DIRECT = 0.5  # |kappa/nu| from which on the logarithm of 1 + kappa/nu is taken as it is
 _TILTS = tuple(1 + 1.6**k for k in range(-12, 32))  # tried for runs without a jump
 
@@ -38,11 +39,19 @@ def log_rest(steps: list[tuple[float, float, int]]) -> float:
 
     >>> round(math.exp(log_rest([(math.log(2.0), math.log(1.0), 2), (0.0, -math.inf, 5)])), 12)
     5.0
+    >>> round(log_rest([(0.0, -1000.0, 1)]), 9)
+    -1000.0
     """
-    rise = math.fsum(n * float(np.logaddexp(0.0, b - a)) for a, b, n in steps)
-    if not rise > 0:
-        return -math.inf
+    log_rise = float(np.logaddexp.reduce([math.log(n) + _log_log1p(b - a) for a, b, n in steps]))
+    if log_rise < _LINEAR:  # e^rise - 1 is rise to the last bit, which may be less than any double
+        return math.fsum(n * a for a, _, n in steps) + log_rise
+    rise = math.exp(log_rise)
     return math.fsum(n * a for a, _, n in steps) + rise + math.log(-math.expm1(-rise))
+
+
+def _log_log1p(d: float) -> float:
+    """Log log(1 + e^d)."""
+    return d if d < _LINEAR else math.log(float(np.logaddexp(0.0, d)))
 
 
 @dataclass(frozen=True, eq=False)

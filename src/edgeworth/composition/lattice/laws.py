@@ -29,6 +29,7 @@ __all__ = ["TRANSFORMED", "aligned", "length", "rounded_rung", "smoothed_rung"]
 # times as many points as one law may have all together, of which a smoothed, or a rounded one is made
 TRANSFORMED, _CONVOLVED = 2, 4
 _FEWEST_LEFT = 6
+_RAREST = -600.0  # nats of a tilted jump, beside the rest of its step
 _COARSEST = 0.2  # the longest step of a smoothed law
 
 
@@ -62,6 +63,8 @@ def _line(plan: Plan, laws: list[tuple[Transform, Transform | None]], h: float, 
     steps = [(below, n) for (below, _), (_, n) in zip(laws, plan.parts, strict=True)]
     if plan.cut is None:
         return Line(plan.goal.kind, steps, plan.tilt, h, size)
+    if not any(jumps and jumps.log_scale - below.log_scale > _RAREST for below, jumps in laws):
+        raise ComputationFailed("jumps are too rare for doubles to hold")
     return JumpLine(plan.goal.kind, steps, plan.tilt, h, size, [jumps for _, jumps in laws])
 
 
