@@ -42,7 +42,7 @@ _LOG_REST = math.log(64 / 15 / (1 - 3.0**-2)) - 126 * math.log(3.0)  # of 64 nod
 _LONG, _TALL = 5 / 3, 4 / 3  # its half axes
 _STEEPER = 1.25  # |L'| on the ellipse, at most, over L' at the right end of the panel
 _FARTHEST = 38.0  # standard deviations of Gaussian noise that doubles can hold
-_MOST_NODES = 4_000_000  # 32 MB an array
+_MOST_NODES = 2_400_000  # 20 MB an array
 _SAMPLES = 20_001  # at which the lengths of the panels are chosen
 _BLOCK = 2**10  # panels at a time: half a megabyte
 
