@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from edgeworth.composition.lattice.outside import NOTHING, TAIL_ERROR, Outside, atoms_outside, outside
+from edgeworth.composition.lattice.placed import room, with_atoms
 from edgeworth.composition.lattice.shares import (
     gaussian_error,
     gaussian_shares,
@@ -48,8 +49,6 @@ __all__ = ["Cells", "anchor", "cells", "period"]
 _UNIT = 2.0**-53
 _LARGEST_MU = 30.0  # up to which the panels of a wide cell resolve its integrand
 _MOST_CELLS = 2**22  # left of a range, too, where a sample begins at 0
-_ON_A_POINT = 64 * _UNIT  # an atom this close to a point, relative to losses, is on it …
-_ALMOST, _AT_THE_END = 1e-9, 2e-6  # … or relative to the step, to a point, or to the last of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +195,7 @@ def _replaced_half(loss: ReplacedLoss, h: float, first: int, last: int) -> tuple
         left, right = laplace_shares((lower[:-1] + base.theta) / 2, length / 2, base.theta)
         error = 64 * _UNIT
         (_, mass), place = _laplace_atoms(base.theta)[1], loss.support[1]
-        left, right, ends, _ = _with_atoms(left, right, h, first, 0.0, [(place, mass)])
+        left, right, ends, _ = with_atoms(left, right, h, first, 0.0, [(place, mass)])
     below, above, alternative_below, _ = (float(side[0]) for side in base.distribution(np.zeros(1)))
     error += 8 * _UNIT / max(loss.at_zero, 1e-300) * (below + alternative_below + above)
     if first == 0:
@@ -299,39 +298,6 @@ def _laplace_atoms(theta: float, image: SampledLoss | None = None) -> list[tuple
     return [(ends[0], -math.log(2)), (ends[1], -theta - math.log(2))]
 
 
-def _room(place: float, offset: float, h: float, *, last: bool) -> float:
-    """How far from a point, the last one or another, an atom may be to be on it, and outside the cells.
-
-    One rule for all: an atom that is neither on a point, nor in a cell, nor outside would be lost. The last point is
-    the end of the support up to the rounding of a common step, as in `_numbers`.
-    """
-    return max(_ON_A_POINT * 2 * (abs(place) + abs(offset)), (_AT_THE_END if last else _ALMOST) * h)
-
-
-def _with_atoms(
-    left: Array, right: Array, h: float, first: int, offset: float, atoms: list[tuple[float, float]]
-) -> tuple[Array, Array, Array, float]:
-    """The shares with atoms added: on a point, or inside a cell like any other mass; and how far points were moved."""
-    on_points, slack = np.full(left.size + 1, -np.inf), 0.0
-    if atoms:
-        left, right = left.copy(), right.copy()
-    for place, log_mass in atoms:
-        rise = place - offset
-        near = round(rise / h)
-        if abs(rise - near * h) <= _room(place, offset, h, last=near - first == left.size):
-            if 0 <= near - first < on_points.size:
-                on_points[near - first] = np.logaddexp(on_points[near - first], log_mass)
-                slack = max(slack, abs(rise - near * h))
-            continue
-        k = math.floor(rise / h) - first
-        if 0 <= k < left.size:
-            t = rise - (k + first) * h
-            whole = math.log(-math.expm1(-h))
-            left[k] = np.logaddexp(left[k], log_mass + math.log(-math.expm1(t - h)) - whole)
-            right[k] = np.logaddexp(right[k], log_mass + t - h + math.log(-math.expm1(-t)) - whole)
-    return left, right, on_points, slack
-
-
 def _finished(
     loss: PrivacyLoss,
     h: float,
@@ -341,13 +307,13 @@ def _finished(
     atoms: list[tuple[float, float]] | None,
     error: float,
 ) -> Cells:
-    left, right, on_points, slack = _with_atoms(*shares, h, first, offset, atoms or [])
+    left, right, on_points, slack = with_atoms(*shares, h, first, offset, atoms or [])
     last = first + left.size
     below, above = outside(loss, offset + first * h, offset + last * h)
     least, greatest = loss.support
-    if math.isfinite(least) and offset + first * h - least <= _room(least, offset, h, last=False):
+    if math.isfinite(least) and offset + first * h - least <= room(least, offset, h, last=False):
         below = NOTHING
-    if math.isfinite(greatest) and greatest - (offset + last * h) <= _room(greatest, offset, h, last=True):
+    if math.isfinite(greatest) and greatest - (offset + last * h) <= room(greatest, offset, h, last=True):
         above = NOTHING
     slack += 8 * _UNIT * (abs(offset) + h * max(abs(first), abs(last)))
     return Cells(h, offset, first, left, right, on_points, below, above, error, slack)
@@ -395,9 +361,9 @@ def _atomic_cells(loss: PrivacyLoss, h: float, reach: tuple[float, float]) -> Ce
     first, last = _numbers(min(0.0, float(place[0]) - offset), max(0.0, float(place[-1]) - offset), offset, h, reach)
     nothing = np.full(last - first, -np.inf)
     atoms = list(zip(place.tolist(), log_mass.tolist(), strict=True))
-    left, right, on_points, moved = _with_atoms(nothing, nothing, h, first, offset, atoms)
+    left, right, on_points, moved = with_atoms(nothing, nothing, h, first, offset, atoms)
     low, high = offset + first * h, offset + last * h
-    before, behind = (np.array([_room(x, offset, h, last=end) for x in place.tolist()]) for end in (False, True))
+    before, behind = (np.array([room(x, offset, h, last=end) for x in place.tolist()]) for end in (False, True))
     below, above = (
         atoms_outside(log_mass[part], place[part], end, endless=math.isinf(loss.support[side]))
         for side, part, end in ((0, low - place > before, low), (1, place - high > behind, high))
