@@ -17,6 +17,7 @@ from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
 HERE = Path(__file__)
 ROWS = json.loads(HERE.with_name("truth_jumps.json").read_text(encoding="utf-8"))
 TWO = json.loads((HERE.parents[1] / "truth_two_steps.json").read_text(encoding="utf-8"))
+PHASES = json.loads(HERE.with_name("truth_phases.json").read_text(encoding="utf-8"))
 BESIDE = json.loads(HERE.with_name("truth_beside_gaussian.json").read_text(encoding="utf-8"))
 
 
@@ -31,6 +32,50 @@ def test_delta_contains_the_truth_and_is_narrow(row):
     ends = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n, direction="forward").delta(epsilon)
     assert ends.lower <= truth <= ends.upper
     assert ends.upper - ends.lower <= 1e-9 * truth
+
+
+def in_phases(phases):
+    return ew.Composed([ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n for sigma, rate, n in phases])
+
+
+@pytest.mark.parametrize("row", PHASES, ids=lambda row: str(row["epsilon"]))
+def test_runs_in_several_phases_contain_the_truth_and_have_nine_digits(row):
+    truth, epsilon = float(row["delta"]), row["epsilon"]
+    account = ew.account(in_phases(row["phases"]), direction="forward")
+    ends = account.delta(epsilon)
+    assert ends.lower <= truth <= ends.upper
+    assert ends.upper - ends.lower <= 1e-9 * truth
+    back = account.epsilon(truth)
+    assert back.lower <= epsilon * (1 + 1e-14)
+    assert back.upper >= epsilon * (1 - 1e-14)
+    assert back.upper - back.lower <= 1e-9 * epsilon
+
+
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("row", PHASES, ids=lambda row: str(row["epsilon"]))
+def test_every_number_of_jumps_of_several_phases_contains_the_truth(row, most):
+    truth = float(row["delta"])
+    level = math.ceil((25 - math.log(truth)) / 10)
+    total = TotalLoss.of(in_phases(row["phases"]))
+    ends = JumpAnswers(total, level, most).delta("forward", np.array([row["epsilon"]]))
+    assert ends.lower[0] <= truth <= ends.upper[0]
+
+
+ELEVEN = [
+    *[(2.75, 4.72e-4, 3), (1.17, 9.54e-4, 6), (1.87, 4.7e-4, 5), (9.4, 0.00112, 420), (7.44, 0.0386, 4)],
+    *[(3.32, 0.0159, 1), (3.9, 0.00586, 11), (7.11, 0.0407, 7), (7.45, 2.99e-4, 51), (2.71, 0.00472, 706)],
+    (0.967, 0.0016, 2),
+]
+
+
+def test_many_phases_have_nine_digits_and_agree_with_the_lattice():
+    account = ew.account(in_phases(ELEVEN))
+    delta, epsilon = account.delta(1.03), account.epsilon(9.02e-14)
+    assert delta.upper - delta.lower <= 1e-9 * delta.upper
+    assert epsilon.upper - epsilon.lower <= 1e-9 * epsilon.upper
+    other = ew.account(in_phases(ELEVEN), method="lattice").delta(1.03)
+    assert max(delta.lower, other.lower) <= min(delta.upper, other.upper)
+    assert other.upper - other.lower <= 1e-4 * other.upper
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])

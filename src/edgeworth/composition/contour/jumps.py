@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["DROPPED_NATS", "SMALL_RATE", "Jumps", "Shell", "applies", "likely_jumps", "sorted_runs"]
 
 SMALL_RATE = 0.05  # above it the far outcomes are part of the bulk
-_MOST_PARTS = 3  # different samples: each has its own shells
+_MOST_PARTS = 40  # different samples: each has its own shells
 _MOST_TERMS = 200
 _MOST_JUMPS = 40
 _TILTS, _POINTS = np.geomspace(4e-5, 40.0, 120), 600  # in units of 1/std, and how many outcomes they are tried on
