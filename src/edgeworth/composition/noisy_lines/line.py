@@ -38,10 +38,11 @@ _NODE = 0.8  # units of it for a node of a step, …
 _FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that is kept
 FEWEST_NODES, _MOST_NODES = 512, 2**23
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
+_NEARLY, _MORE_KEPT = 3e3, 2**20  # times the width aimed at, from where on as many are worth it
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
-_LONGEST_STRIDE = 256.0
+_LONGEST_STRIDE, _MOST_BLOCKS = 256.0, 16  # nodes that a value stands for, and blocks of them at a time
 _MANY_EQUAL = 1_000  # steps
 
 
@@ -110,18 +111,21 @@ class NoisyLine:
         work, count, best = 0.0, 0, math.inf
         kept: list[_Nodes] = []
         while count < _MOST_NODES:
-            before, end, left_out = len(kept), max(2 * count, FEWEST_NODES), self._left_out.copy()
-            for first in range(count, end, BLOCK):
-                nodes, cost = self._block(Block(first, h, np.arange(min(BLOCK, end - first))))
-                kept.append(nodes)
+            before, end, left_out, first = len(kept), max(2 * count, FEWEST_NODES), self._left_out.copy(), count
+            while first < end:
+                size, stride = self._next(first, end, h)
+                nodes, cost = self._stretch(first, size, stride, h)
+                kept += nodes
                 work += cost
+                first += size
             wide = self._fitted(h * (end - 1), _joined(kept))
             if wide > best and any(step.reach < h * end for step in self._steps):
                 self._left_out = left_out
                 wide = self._fitted(h * (count - 1), _joined(kept[:before]))
                 break
             count, best, held = end, wide, self._nodes.y.size
-            if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > _MOST_KEPT:
+            most_kept = _MORE_KEPT if wide <= _NEARLY * self.goal.width else _MOST_KEPT
+            if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > most_kept:
                 break
         spend(work / _WAVES)
         self.wide = wide
@@ -131,16 +135,39 @@ class NoisyLine:
         s = self.c + 1j * y
         return np.asarray((1.0 if self.goal.kind == "delta" else -1.0) / (s * (s - 1)))
 
+    def _next(self, first: int, end: int, h: float) -> tuple[int, int]:
+        """How many nodes are looked at next, and for how many of them one value of phi stands.
+
+        Where it stands for many they are more at a time, but not beyond where another step has no transform.
+        """
+        size = min(BLOCK, end - first)
+        known = self._known(h * (first + size - 1))
+        if not known or first == 0 or (stride := _stride(known[0], h, size)) == 1:
+            return size, 1
+        longer = min(BLOCK * min(stride, _MOST_BLOCKS), end - first)
+        return (longer if len(self._known(h * (first + longer - 1))) == len(known) else size), stride
+
+    def _stretch(self, first: int, size: int, stride: int, h: float) -> tuple[list[_Nodes], float]:
+        """So many nodes, those that count, and the waves that it took to know."""
+        if stride == 1:
+            block, work = Block(first, h, np.arange(size)), 0.0
+        else:
+            step = self._known(h * (first + size - 1))[0]
+            work = step.cost * size / stride
+            block = self._sieved(step, Block(first // stride, h * stride, np.arange(size // stride)), stride)
+        pieces = [block._replace(k=block.k[start : start + BLOCK]) for start in range(0, block.k.size, BLOCK)]
+        found = [self._block(piece) for piece in pieces]
+        return [nodes for nodes, _ in found], work + sum(cost for _, cost in found)
+
+    def _known(self, last: float) -> list[StepWaves]:
+        """The steps that have a transform up to a frequency."""
+        return [step for step in self._steps if last <= step.reach]
+
     def _block(self, block: Block) -> tuple[_Nodes, float]:
         """The nodes of a block that count, and the waves that it took to know."""
-        end = float(block.y[-1])
-        work, known = 0.0, [step for step in self._steps if end <= step.reach]
-        if known and block.first > 0 and (stride := _stride(known[0], block.h, block.k.size)) > 1:
-            work = known[0].cost * block.k.size / stride
-            block = self._sieved(known[0], block, stride)
-            if not block.k.size:
-                return _NOTHING, work
-        y = block.y
+        y, work = block.y, 0.0
+        end = float(y[-1])
+        known = self._known(end)
         weight, floor = np.abs(self._kernel(y)), self._floor(y, block.h)
         value, most, rounding = np.ones(y.size, dtype=complex), np.ones(y.size), np.zeros(y.size)
         if len(known) < len(self._steps):
@@ -172,20 +199,20 @@ class NoisyLine:
         room = _NEGLIGIBLE * self.goal.width * self.period * math.exp(self.goal.log_least)
         return np.asarray(room / (40 * (1 + y / h)))
 
-    def _sieved(self, step: StepWaves, block: Block, stride: int) -> Block:
-        """The nodes that may count by one value of phi for so many of them, at the first, where the kernel is largest.
+    def _sieved(self, step: StepWaves, some: Block, stride: int) -> Block:
+        """Those nodes that may count by one value of phi for so many, at the first, where the kernel is largest.
 
         In between |phi| changes by at most E|L - m| times the distance.
         """
-        some, far = Block(block.first // stride, block.h * stride, np.arange(block.k.size // stride)), block.h * stride
-        y = some.y
+        y, far = some.y, some.h
         error = step.noise + step.drift * (y + far) + step.bend * far
-        weight, end = np.abs(self._kernel(y)), max(float(block.y[-1]), 1.0)
+        weight, end = np.abs(self._kernel(y)), max(float(y[-1]), 1.0)
         with np.errstate(under="ignore"):
             most = np.minimum(np.abs(step.at(some)) + error, 1.0) ** step.count
-            counts = most * (weight + 10 / end**2) > self._floor(y + far, block.h)
+            counts = most * (weight + 10 / end**2) > self._floor(y + far, far / stride)
             self._left_out += stride * np.array([np.sum((most * weight)[~counts]), np.sum(most[~counts])])
-        return block._replace(k=block.k[np.repeat(counts, stride)])
+        k = np.add.outer(stride * some.k[counts], np.arange(stride)).ravel()
+        return Block(stride * some.first, far / stride, k)
 
     def _fitted(self, last: float, nodes: _Nodes) -> float:
         """Choose the noise for the last frequency T; about the relative width of the readings that follows.
@@ -202,12 +229,13 @@ class NoisyLine:
         far = math.exp(math.fsum(step.log_far(last) for step in self._steps) * (1 - 1e-12) + 1e-12)
         self._nodes, self._cut, self.variance = nodes, np.array([far / (math.pi * last), 0.0]), 0.0
         best = float(np.max((self._cut[0] + lost[0]) / main))
-        for x in _REACHES.tolist():
-            v = min(x / last**2, _LARGEST_EXPONENT)
-            cut = far * math.exp(-0.5 * x) / (math.pi * v * last) * np.array([1 / last**2, 1.0])
-            wide = float(np.max((v * math.exp(v / 8) * (dense + cut[1]) + cut[0] + lost[0]) / main))
-            if wide < best:
-                best, self._cut, self.variance = wide, cut, v
+        v = np.minimum(_REACHES / last**2, _LARGEST_EXPONENT)
+        cut = far * np.exp(-0.5 * _REACHES) / (math.pi * v * last) * np.array([[1 / last**2], [1.0]])
+        wide = (v * np.exp(v / 8))[:, None] * (dense + cut[1][:, None]) + (cut[0] + lost[0])[:, None]
+        worst = np.max(wide / main, axis=1)
+        if worst.min() < best:
+            at = int(worst.argmin())
+            best, self._cut, self.variance = float(worst[at]), cut[:, at], float(v[at])
         return best
 
     def _finish(self) -> None:
@@ -218,11 +246,11 @@ class NoisyLine:
         noise = np.exp(-0.5 * v * y * (y - 1j * (2 * c - 1)))
         kernel, double = self._kernel(y), _double(y)
         size = double * np.abs(noise) * (np.abs(value) + error)
-        rounding = (2 * y.size + 64 + 4 * v * np.abs(y) * (y + abs(2 * c - 1))) * UNIT
         h = 2 * math.pi / self.period
         terms = np.stack([double * noise * value * kernel, double * noise * value])
         self._sums = WaveSums(terms, np.rint(y / h).astype(int), h)
         self.size = self._sums.size
+        rounding = (2 * self._sums.longest + 64 + 4 * v * np.abs(y) * (y + abs(2 * c - 1))) * UNIT
         mine = double * np.abs(noise) * error + size * rounding
         weights = np.stack([np.abs(kernel), np.ones(y.size)])
         self._fixed = np.sum(weights * mine, axis=1) + (2 * self._left_out + self._cut * self.period) * (1 + 1e-9)
@@ -284,10 +312,11 @@ def _decay(step: StepWaves) -> float:
 def _stride(step: StepWaves, h: float, size: int) -> int:
     """How many nodes one value of phi may stand for: a power of two, 1 where few steps leave no room for that.
 
-    Between them |phi| changes by at most E|L - m| times the distance, of which some share of 1 - |phi| is allowed.
+    Between them |phi| changes by at most E|L - m| times the distance. At most frequencies |phi| is about the largest
+    mass: some share of what it lacks of 1 may be lost, and as much as leaves enough nats of its power.
     """
-    room = _ROOM * (1 - step.largest)
-    if step.count * room < _ENOUGH or not step.bend * h * 2 <= room:
+    room = min(_ROOM * (1 - step.largest), math.exp(-_ENOUGH / step.count) - step.largest)
+    if not step.bend * h * 2 <= room:
         return 1
     stride = 2 ** int(math.log2(min(room / (step.bend * h), _LONGEST_STRIDE)))
     return stride if size % stride == 0 else 1

@@ -45,6 +45,11 @@ class WaveSums:
         """How many terms it keeps, of 16 bytes each; gaps between the k are terms, too."""
         return self._terms.size
 
+    @property
+    def longest(self) -> int:
+        """How many terms are added one after the other, at most: those of a row, and then all rows."""
+        return self._rest.size + self._start.size
+
     def at(self, a: Array) -> Array:
         """The real parts of the sums: a row for each row of terms, a column for each a."""
         most = max(1, _AT_ONCE // (self._start.size + self._rest.size))
