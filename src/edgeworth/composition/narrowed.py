@@ -62,7 +62,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     | contour   | the lattice applies                       | lines, graded points, mixtures, lattice               |
     | contour   | the laws are formulas                     | lines, moments                                        |
     | lattice   | two lattices, the other of few values     | mixtures of Fourier sums, lines or lattice            |
-    | lattice   | few values, far apart beside narrow steps | mixtures of what answers these, the others            |
+    | lattice   | few values, far apart beside narrow steps | (runs listed, if quick), mixtures over them, others   |
     | lattice   | few samples with atoms beside a rest      | lines with noise, runs listed, graded points, others  |
     | lattice   | Laplace noise of many scales              | lines for it, lines with noise, lattice or moments    |
     | lattice   | little Laplace noise beside listed atoms  | lists of atoms, lines with noise, lattice             |

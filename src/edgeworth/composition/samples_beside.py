@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers
     from edgeworth.losses import TotalLoss
 
-__all__ = ["applies", "meeting_a_rest"]
+__all__ = ["applies", "meeting_a_rest", "runs"]
 
 _BRIEF, _LONG = 1.5e7, 4e7  # units of work for lines before others are asked, and for a bulk before finer points are
 _FINER = 0.4  # of a width that is wide, what a bulk aims at
@@ -38,14 +38,14 @@ def meeting_a_rest(total: TotalLoss, aim: Aim) -> Answers:
         return in_turn.by_lines(total, aim) if noisy_lines.applies(total) else in_turn.rounded(total, aim)
 
     def behind() -> Answers:
-        return FewFirst(_runs(total, aim), after, aim.wide, POINTS)
+        return FewFirst(runs(total, aim), after, aim.wide, POINTS)
 
     if not noisy_lines.applies(total):
         return behind()
     return Combined(Brief(in_turn.by_noisy_lines(total, aim), _BRIEF), behind, aim.wide)
 
 
-def _runs(total: TotalLoss, aim: Aim) -> Answers:
+def runs(total: TotalLoss, aim: Aim) -> Answers:
     """Runs listed, on few points, sorted by their jumps beside a bulk, which begins with what these say, or on more.
 
     f asks for delta at many places, each of which would take a bulk of its own: it is read from lists and points.

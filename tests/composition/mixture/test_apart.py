@@ -99,6 +99,24 @@ def test_auto_has_the_digits_that_it_promises(
             "tradeoff",
             2.34e-4,
         ),
+        (  # and here runs of the samples with atoms soon have all digits, where a mixture takes all the work
+            ew.DiscreteLaplace(2.48) ** 8
+            * ew.ApproxDP(0.0614, delta=1.76e-9)
+            * ew.ApproxDP(1.64, delta=1.59e-12)
+            * sampled(ew.DiscreteGaussian(1.13), 4.99e-4) ** 56,
+            "both",
+            "epsilon",
+            2.65e-5,
+        ),
+        (
+            ew.DiscreteLaplace(0.907)
+            * sampled(ew.DiscreteGaussian(0.649), 2.4e-4) ** 79
+            * ew.RandomizedResponse(0.939) ** 4
+            * sampled(ew.Laplace(0.593), 3.23e-4) ** 2,
+            "both",
+            "tradeoff",
+            5.56e-4,
+        ),
     ],
     ids=[
         "disclosed",
@@ -109,6 +127,8 @@ def test_auto_has_the_digits_that_it_promises(
         "many values",
         "two kinds of samples",
         "three kinds of samples",
+        "runs listed beside disclosed mass",
+        "runs on points",
     ],
 )
 def test_heaps_are_read_to_six_digits(mechanism, direction, reading, argument):
