@@ -38,7 +38,7 @@ _NODE = 0.8  # units of it for a node of a step, …
 _FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that is kept
 FEWEST_NODES, _MOST_NODES = 512, 2**23
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
-_NEARLY, _MORE_KEPT = 3e3, 2**20  # times the width aimed at, from where on as many are worth it
+_NEARLY, _MORE_KEPT = 3e3, 2**19  # times the width aimed at, from where on as many are worth it: 20 MB
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
