@@ -12,6 +12,8 @@ or its complex conjugate for c < 1/2. Proved in docs/proofs/contour.md, section 
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,12 +23,40 @@ from edgeworth.composition.contour.waves import wave_less_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeworth.losses import LaplaceLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LaplaceFormula"]
+__all__ = ["LaplaceFormula", "laplace_moments"]
 
 _UNIT = 2.0**-53
 _LEAST = 1e-300  # a frequency whose inverse is a number
+_DIGITS = 100  # of decimals, of which 2c - 1 near 0 takes up to 32, and a small theta three times its own
+
+
+class Moments(NamedTuple):
+    """K(c) and K'(c), each the nearest double."""
+
+    log_moment: float
+    mean: float
+
+
+@lru_cache(maxsize=256)
+def laplace_moments(step: LaplaceLoss, c: float) -> Moments:
+    """Of one step: so many of them add up whatever ulps there are.
+
+    >>> from edgeworth.losses import LaplaceLoss
+    >>> laplace_moments(LaplaceLoss(1.0), 1.0)
+    Moments(log_moment=0.0, mean=0.36787944117144233)
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS + 3 * max(0, -math.floor(math.log10(step.theta)))
+        s, theta = Decimal(c), Decimal(step.largest.numerator) / Decimal(step.largest.denominator)
+        if c == 0.5:  # M is even about it
+            return Moments(float((1 + theta / 2).ln() - theta / 2), 0.0)
+        fall, rise = (-s * theta).exp(), ((s - 1) * theta).exp()
+        top, over = (1 - s) * fall - s * rise, 1 - 2 * s
+        slope = -(1 + theta * (1 - s)) * fall - (1 + theta * s) * rise
+        return Moments(float((top / over).ln()), float(slope / top + 2 / over))
 
 
 class LaplaceFormula(NamedTuple):

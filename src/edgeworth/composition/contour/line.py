@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,6 +61,8 @@ _MOST_WAVES = 2e6  # waves that are kept at a time
 LARGEST = 600.0  # of an exponent
 _FARTHEST = 1e30  # of a threshold
 _MOST_SCALE = 0.5  # of what is unknown of K
+_CANCELS = 1e4  # nats of K, from which on they are cancelled exactly
+_LARGEST_FRONT = 2 * LARGEST  # more than all exponents of a front that counts, and than |log(h/pi)|
 _ROOM = 1 + 1e-6  # for the errors of errors
 _FEWER_NATS = 30.0  # where many nodes would be needed for all digits
 _NEARLY_ENOUGH = 1.0  # nats by which bounds made for another frequency may be lower
@@ -128,15 +131,23 @@ class Line:
         parts, self._tail, self.cut, along = self._until_negligible(guess)  # large, and not kept
         self.t = self._nodes(math.ceil(self.cut / self.h) + 1 if along is None else along.relative.size)
         self.log_phi, self.log_bound, self.relative = along or self._along_the_line(parts)
-        self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(p.count * p.log_moment for p in parts)
+        products = [(p.count, p.log_moment) for p in parts]
+        self.k = steps.log_ways + self._gaussian.log_moment + math.fsum(n * k for n, k in products)
         self.k_error = 8 * _UNIT * (abs(self._gaussian.log_moment) + abs(steps.log_ways)) + math.fsum(
-            p.count * (p.log_moment_error + self._moment_quadrature(p) + 4 * _UNIT * abs(p.log_moment)) for p in parts
+            p.count * (p.log_moment_error + self._moment_quadrature(p)) for p in parts
         )
+        self._exact_k: Fraction | None = None
+        if abs(self.k) > _CANCELS:
+            parts_of_k = [Fraction(steps.log_ways), Fraction(self._gaussian.log_moment)]
+            self._exact_k = sum((n * Fraction(k) for n, k in products), sum(parts_of_k, Fraction()))
+        else:
+            self.k_error += 4 * _UNIT * math.fsum(abs(n * k) for n, k in products)
         smooth = self._gaussian.variance > 0 or any(p.shifted is not None for p in parts)
         log_atoms = _log_unread(parts)
         self._atoms = 0.0 if smooth else math.exp(log_atoms)  # the runs of atoms only, which are not read
         self.log_front = self.k + math.log(self.h / math.pi)
-        self._scale = _ROOM * (self.k_error + 8 * _UNIT * (abs(self.k) + abs(self.log_front)))
+        size = abs(self.k) + abs(self.log_front) if self._exact_k is None else _LARGEST_FRONT
+        self._scale = _ROOM * (self.k_error + 8 * _UNIT * size)
         if not self._scale < _MOST_SCALE:
             raise TooLarge("K is known too badly for the line integral")
         self._side = math.isqrt(self.t.size - 1) + 1
@@ -355,6 +366,17 @@ class Line:
             fixed += self._atoms * float(np.sum(1 / size))
         return term, fixed, 4 * _UNIT * float(np.add.reduce(modulus * t))
 
+    @property
+    def cancels(self) -> bool:
+        """Whether K is so large that it has to be cancelled exactly by the rest of an exponent."""
+        return self._exact_k is not None
+
+    def exponent(self, pole: float, threshold: Array) -> Array:
+        """K + log(h/pi) + (pole - c) t, from fractions: right to some ulps of itself."""
+        assert self._exact_k is not None
+        log_step, slope = math.log(self.h / math.pi), Fraction(pole) - Fraction(self.c)
+        return np.array([float(self._exact_k + slope * Fraction(t)) + log_step for t in threshold.tolist()])
+
     def front(self, exponent: Array) -> Array:
         """(h/pi) e^(K + exponent), what stands before the sum; far from its saddle point the line says nothing."""
         return np.asarray(np.exp(np.minimum(self.log_front + exponent, LARGEST)))
@@ -388,7 +410,7 @@ class Line:
         to a reading that does.
         """
         terms, size = self._prepared(poles), np.minimum(np.abs(threshold), _FARTHEST)
-        scale = self._scale + (8 * _ROOM * _UNIT * steepness) * size
+        scale = self._scale + (0.0 if self.cancels else 8 * _ROOM * _UNIT * steepness) * size
         growth = scale * (1 + scale)  # at least e^scale - 1
         return np.asarray(front * ((1 + growth) * (terms.fixed + terms.growing * size)) + np.abs(value) * growth)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Complex = NDArray[np.complex128]
 
-__all__ = ["MeanApart", "is_worth_it", "mean_apart", "wave_less_line"]
+__all__ = ["MeanApart", "WaveNodes", "is_worth_it", "mean_apart", "wave_less_line"]
 
 _UNIT = 2.0**-53
 _MANY = 10_000  # steps, of fewer of which the ulps of a rate count less than those of 1
@@ -107,18 +107,15 @@ class MeanApart:
         return values
 
     def _error(self, t: Array, values: Complex, rounding: float) -> Array:
-        """With z = tL: |g| <= min(|z|^2/2, 2|z|), its slope is at most min(|z|, 2), and both over t grow with t.
-
-        So at frequencies up to T the error is at most t times what it is at T over T.
-        """
-        nodes, last = self.nodes, float(np.max(t))
+        """With z = tL: |g| <= min(|z|^2/2, 2|z|), and its slope in L is at most t min(|z|, 2)."""
+        nodes, t = self.nodes, np.abs(t)
         rounding += SUM_ROUNDING + (_WAVE + 48) * _UNIT
         whole = float(nodes.size @ nodes.noise) + rounding * float(np.sum(nodes.size))  # of the normalisation
-        length = np.abs(nodes.loss)
-        wave = np.minimum(0.5 * last * length * length, 2 * length) @ (nodes.size * (nodes.noise + whole + rounding))
-        turned = np.minimum(last * length, 2.0) @ (nodes.size * nodes.blur)
-        slope = float(wave + turned) + self.mean_error + 4 * _UNIT * abs(self.mean)
-        return np.asarray(nodes.quadrature + slope * t + 16 * _UNIT * np.abs(values))
+        share, length, blur = nodes.size * (nodes.noise + whole + rounding), np.abs(nodes.loss), nodes.size * nodes.blur
+        wave = t * np.minimum(t * (0.5 * float(share @ (length * length))), 2 * float(share @ length))
+        turned = t * np.minimum(t * float(blur @ length), 2 * float(np.sum(blur)))
+        straight = t * (self.mean_error + 4 * _UNIT * abs(self.mean))
+        return np.asarray(nodes.quadrature + (wave + turned) * (1 + 1e-12) + straight + 16 * _UNIT * np.abs(values))
 
 
 def mean_apart(

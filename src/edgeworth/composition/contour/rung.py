@@ -207,6 +207,8 @@ class Rung:
         constant, slope, inward, closer = self._bounds[kind]
         rows = slope * t
         rows += constant
+        if self.line is not None and self.line.cancels:
+            rows[0] = self.line.exponent(SHAPES[kind].pole, t)
         np.minimum.reduce(rows[2:], axis=0, out=rows[2])
         front, ceiling, outward = np.exp(np.minimum(rows[:3], _MOST_EXPONENTS))
         if closer is not None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, PANELS, SUM_ROUNDING, certified_moment, weight_noise
-from edgeworth.composition.contour.laplace_formula import LaplaceFormula
-from edgeworth.composition.contour.mean_apart import MeanApart, is_worth_it, mean_apart
+from edgeworth.composition.contour.laplace_formula import LaplaceFormula, laplace_moments
+from edgeworth.composition.contour.mean_apart import MeanApart, WaveNodes, is_worth_it, mean_apart
 from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import Raised, raised
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
@@ -53,6 +53,7 @@ __all__ = ["TiltedPart", "sampled_laplace_decay", "tilt_nodes", "tilt_part"]
 _UNIT = 2.0**-53
 _TILT, _TERM = 6e3, 0.012  # units of work for a step at a tilt, and for a term of its transform
 _MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
+_VERY_MANY = 1_000_000  # steps of Laplace noise, whose first moments are taken to all digits
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
@@ -226,7 +227,12 @@ def _tilt_laplace(step: LaplaceLoss, count: int, c: float, steepest: float) -> T
     steepest = steepest if formula is None else max(abs(c), 1.0)
     nodes = step.nodes((-steepest, steepest)) if formula is None else real_nodes(step, (-steepest, steepest))
     atoms, decay = _laplace_decay(step, c)
-    return replace(tilt_nodes(nodes, count, c), atoms=atoms, decay=decay, formula=formula)
+    if count < _VERY_MANY or formula is not None or step.theta == 0:
+        return replace(tilt_nodes(nodes, count, c), atoms=atoms, decay=decay, formula=formula)
+    log_moment, mean = laplace_moments(step, c)
+    part = tilt_nodes(nodes, count, c, moment=(log_moment, 2 * _UNIT * abs(log_moment)))
+    waves = WaveNodes(part.loss, part.weight, part.weight, part.noise, 12 * _UNIT * np.abs(part.loss), part.quadrature)
+    return replace(part, atoms=atoms, decay=decay, apart=MeanApart(mean, 2 * _UNIT * abs(mean), waves))
 
 
 def _laplace_decay(step: LaplaceLoss, c: float) -> tuple[float, float]:
