@@ -107,15 +107,20 @@ class MeanApart:
         return values
 
     def _error(self, t: Array, values: Complex, rounding: float) -> Array:
-        """With z = tL: |g| <= min(|z|^2/2, 2|z|), and its slope in L is at most t min(|z|, 2)."""
+        """With z = tL: |g| <= min(|z|^2/2, 2|z|), and its slope in L is at most t min(|z|, 2).
+
+        Sums of minima are at most the sum of either, and over t they are at most what they are at the last frequency.
+        """
         nodes, t = self.nodes, np.abs(t)
         rounding += SUM_ROUNDING + (_WAVE + 48) * _UNIT
         whole = float(nodes.size @ nodes.noise) + rounding * float(np.sum(nodes.size))  # of the normalisation
         share, length, blur = nodes.size * (nodes.noise + whole + rounding), np.abs(nodes.loss), nodes.size * nodes.blur
-        wave = t * np.minimum(t * (0.5 * float(share @ (length * length))), 2 * float(share @ length))
-        turned = t * np.minimum(t * float(blur @ length), 2 * float(np.sum(blur)))
-        straight = t * (self.mean_error + 4 * _UNIT * abs(self.mean))
-        return np.asarray(nodes.quadrature + (wave + turned) * (1 + 1e-12) + straight + 16 * _UNIT * np.abs(values))
+        last, curved, turned = float(np.max(t)), 0.5 * float(share @ (length * length)), float(blur @ length)
+        most_curved = float(share @ np.minimum(0.5 * last * length * length, 2 * length))
+        most_turned = float(blur @ np.minimum(last * length, 2.0))
+        slope = np.minimum(t * curved, most_curved) + np.minimum(t * turned, most_turned)
+        straight = self.mean_error + 4 * _UNIT * abs(self.mean)
+        return np.asarray(nodes.quadrature + t * (slope * (1 + 1e-12) + straight) + 16 * _UNIT * np.abs(values))
 
 
 def mean_apart(
