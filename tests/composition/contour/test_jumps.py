@@ -34,14 +34,8 @@ def test_delta_contains_the_truth_and_is_narrow(row):
     assert ends.upper - ends.lower <= 1e-9 * truth
 
 
-def in_phases(phases):
-    return ew.Composed([ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n for sigma, rate, n in phases])
-
-
-@pytest.mark.parametrize("row", PHASES, ids=lambda row: str(row["epsilon"]))
-def test_runs_in_several_phases_contain_the_truth_and_have_nine_digits(row):
-    truth, epsilon = float(row["delta"]), row["epsilon"]
-    account = ew.account(in_phases(row["phases"]), direction="forward")
+def assert_nine_digits(account, epsilon, truth):
+    """Of delta, and of epsilon at the true delta, around the truth."""
     ends = account.delta(epsilon)
     assert ends.lower <= truth <= ends.upper
     assert ends.upper - ends.lower <= 1e-9 * truth
@@ -49,6 +43,16 @@ def test_runs_in_several_phases_contain_the_truth_and_have_nine_digits(row):
     assert back.lower <= epsilon * (1 + 1e-14)
     assert back.upper >= epsilon * (1 - 1e-14)
     assert back.upper - back.lower <= 1e-9 * epsilon
+
+
+def in_phases(phases):
+    return ew.Composed([ew.PoissonSampled(ew.Gaussian(sigma), rate=rate) ** n for sigma, rate, n in phases])
+
+
+@pytest.mark.parametrize("row", PHASES, ids=lambda row: str(row["epsilon"]))
+def test_runs_in_several_phases_contain_the_truth_and_have_nine_digits(row):
+    truth, epsilon = float(row["delta"]), row["epsilon"]
+    assert_nine_digits(ew.account(in_phases(row["phases"]), direction="forward"), epsilon, truth)
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -107,14 +111,7 @@ def beside_gaussian(sigma, rate, samples, noise, count, response, responses):
 def test_few_samples_beside_gaussian_noise_contain_the_truth_and_are_narrow(row):
     direction, *steps, epsilon = row["case"]
     truth = float(row["delta"])
-    account = ew.account(beside_gaussian(*steps), direction=direction)
-    ends = account.delta(epsilon)
-    assert ends.lower <= truth <= ends.upper
-    assert ends.upper - ends.lower <= 1e-9 * truth
-    back = account.epsilon(truth)
-    assert back.lower <= epsilon * (1 + 1e-14)
-    assert back.upper >= epsilon * (1 - 1e-14)
-    assert back.upper - back.lower <= 1e-9 * epsilon
+    assert_nine_digits(ew.account(beside_gaussian(*steps), direction=direction), epsilon, truth)
 
 
 @pytest.mark.parametrize("row", BESIDE, ids=lambda row: "-".join(map(str, row["case"])))

@@ -15,21 +15,20 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeworth.composition.contour.certified_moment import NATS, SUM_ROUNDING
+from edgeworth.composition.contour.parts_of_a_line import Along, Gaussian, Reach, Terms
 from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
 from edgeworth.composition.contour.tail import (
     ALLOWED,
     Far,
     Guess,
     Segments,
-    Tail,
     far_enough,
     first_negligible,
     log_far,
@@ -71,51 +70,6 @@ _TERM = 0.02  # units of work for a term of a sum
 _LARGEST_BLOCK = 1_000_000  # of waves that are made at a time
 _LONG = 50_000  # nodes at a time
 _LONG_PRODUCT = 2_000  # nodes, about, whose products of matrices a BLAS library shares out to threads
-
-
-@dataclass(frozen=True, slots=True)
-class Gaussian:
-    """The Gaussian steps of a total, tilted: phi is known in closed form."""
-
-    variance: float
-    c: float
-
-    @property
-    def log_moment(self) -> float:
-        """K(c) = mu^2 c (c-1)/2."""
-        return self.variance * self.c * (self.c - 1) / 2
-
-
-class Terms(NamedTuple):
-    """The terms phi(t)/den(t) of a sum, and its error: a fixed part, and one that grows with the threshold's size."""
-
-    term: NDArray[np.complex128]
-    """As a square, row after row; zeros beyond the last."""
-    fixed: float
-    growing: float
-
-
-class Along(NamedTuple):
-    """What is known at every node of a line."""
-
-    log_phi: NDArray[np.complex128]
-    log_bound: Array
-    """At least log |phi|."""
-    relative: Array
-    """The relative error of phi."""
-
-    def up_to(self, count: int) -> Along:
-        """The same at the first nodes."""
-        return Along(self.log_phi[:count], self.log_bound[:count], self.relative[:count])
-
-
-class Reach(NamedTuple):
-    """How far a line goes: its parts, the tail beyond the cut, and the nodes if they were needed to find it."""
-
-    parts: list[TiltedPart]
-    tail: Tail
-    cut: float
-    along: Along | None = None
 
 
 class Line:
