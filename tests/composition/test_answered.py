@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgeworth as ew
-from edgeworth.composition.answered import Ends, Remembered, _falling, _moved
+from edgeworth.composition.answered import Ends
+from edgeworth.composition.neighbours import Known, moved
+from edgeworth.composition.remembered import Remembered, _falling
 from edgeworth.curves import GaussianTradeOff
 
 
@@ -90,22 +92,73 @@ def test_each_direction_has_neighbours_of_its_own():
     assert engine.asked == 2
 
 
+def _width_allowed(known):
+    return np.maximum(1e-10 * known.lower, 0.01 * (known.upper - known.lower)) + 1e-15
+
+
 @given(
+    question=st.sampled_from(["delta", "tradeoff", "epsilon"]),
     mu=st.floats(0.2, 6.0),
-    epsilon=st.floats(-4.0, 9.0),
+    place=st.floats(0.01, 0.99),
     away=st.floats(-1.0, 1.0).filter(lambda away: away != 0),
+    smaller=st.integers(0, 50),
     width=st.sampled_from([1e-13, 1e-6, 0.1, 1.0]),
+    slack=st.sampled_from([None, 1.0, 30.0]),
 )
-def test_a_moved_delta_holds_however_far_it_was_moved(mu, epsilon, away, width):
+def test_moved_ends_hold_however_far_they_were_moved(question, mu, place, away, smaller, width, slack):
     """The bound on the fall is for any two places; that they are near is asked for lest the ends be wide."""
-    profile = GaussianTradeOff(mu).profile()
-    before, after = profile(np.array([epsilon])), profile(np.array([epsilon + away]))
-    known = Ends(before * (1 - width), before * (1 + width))
-    ends, near = _moved(np.array([epsilon]), known, np.array([epsilon + away]), lambda gap, _: gap)
-    assert ends.lower[0] <= after[0] * (1 + 1e-12)
-    assert after[0] * (1 - 1e-12) <= ends.upper[0]
+    curve = GaussianTradeOff(mu)
+    ask = {"delta": curve.profile(), "tradeoff": curve, "epsilon": curve.profile().epsilon}[question]
+    before = np.array([9 * place if question == "delta" else place])
+    after = np.clip(before * (1 + away * 2.0**-smaller), 1e-9, 9.0 if question == "delta" else 1.0)
+    truth = ask(after)
+    known = Ends(ask(before) * (1 - width), ask(before) * (1 + width))
+    rough = None if slack is None else lambda places: Ends(np.zeros(places.size), slack * ask(places))
+    ends, near = moved(question, Known(before, known), after, rough)
+    assert ends.lower[0] <= truth[0] * (1 + 1e-12) + 1e-15
+    assert truth[0] * (1 - 1e-12) - 1e-15 <= ends.upper[0]
     wider = (ends.upper - ends.lower) - (known.upper - known.lower)
-    assert not near[0] or wider[0] <= max(1e-12 * known.lower[0], 0.01 * (known.upper - known.lower)[0]) + 1e-15
+    assert not near[0] or wider[0] <= _width_allowed(known)[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [("tradeoff", 1e-3), ("tradeoff", 0.2), ("delta", 12.0), ("epsilon", 1e-40), ("epsilon", 0.1)],
+)
+@pytest.mark.parametrize("away", [-(2.0**-49), 2.0**-49])
+def test_a_rough_engine_says_that_neighbours_are_near(question, place, away):
+    """f(0.001) of G_12 is some 1e-19: an ulp of alpha is more, f falls by less; ends ten times too high say so."""
+    curve = GaussianTradeOff(12.0 if question == "tradeoff" else 1.0)
+    ask = {"delta": curve.profile(), "tradeoff": curve, "epsilon": curve.profile().epsilon}[question]
+    before, after = np.array([place]), np.array([place * (1 + away)])
+    known = Ends(ask(before), ask(before))
+    rough = (lambda places: Ends(places, ask(places) + 1)) if question == "epsilon" else None
+    rough = rough or (lambda places: Ends(places, 10 * ask(places)))
+    ends, near = moved(question, Known(before, known), after, rough)
+    assert near.all()
+    assert not moved(question, Known(before, known), after)[1].any()
+    assert np.all((ends.lower <= ask(after) * (1 + 1e-13)) & (ask(after) <= ends.upper * (1 + 1e-13)))
+
+
+def test_a_rough_engine_that_fails_says_nothing():
+    def fails(_):
+        raise ValueError
+
+    known = Known(np.array([0.5]), Ends(np.array([1e-20]), np.array([1e-20])))
+    assert not moved("tradeoff", known, np.array([0.5 + 2.0**-50]), fails)[1].any()
+
+
+def test_many_alphas_bound_each_other():
+    """The least of them has none below: it is asked for again."""
+    curve = GaussianTradeOff(12.0)
+    alpha = np.linspace(0.02, 0.9, 40)
+    engine = Counted(12.0, 1e-9)
+    remembered = Remembered(engine)
+    remembered.tradeoff("both", alpha)
+    found, truth = remembered.tradeoff("both", alpha * (1 + 2.0**-50)), curve(alpha * (1 + 2.0**-50))
+    assert engine.asked <= alpha.size + 5
+    assert np.all((found.lower <= truth) & (truth <= found.upper))
+    assert np.all(found.upper - found.lower <= 1.02 * 2e-9 * truth + 1e-10 * truth)
 
 
 @given(epsilon=st.floats(-3.0, 3.0), gap=st.floats(1e-6, 3.0))
@@ -119,7 +172,7 @@ def test_no_profile_falls_faster_than_that_of_one_loss_alone(epsilon, gap):
 
 def test_ends_elsewhere_are_no_ends_here():
     known = Ends(np.array([0.4]), np.array([0.5]))
-    assert not _moved(np.array([0.1]), known, np.array([0.3]), lambda gap, least: gap / least)[1].any()
+    assert not moved("tradeoff", Known(np.array([0.1]), known), np.array([0.3]))[1].any()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -154,3 +207,24 @@ def test_what_is_disclosed_costs_no_second_reading_of_f():
     assert found.lower <= (1 - 1e-9) * beside.upper
     assert found.upper >= (1 - 1e-9) * beside.lower
     assert found.upper - found.lower <= 1.1 * (beside.upper - beside.lower) + 1e-13
+
+
+@pytest.mark.parametrize("ask", ["tradeoff", "epsilon", "delta"])
+def test_what_is_disclosed_is_one_question_also_where_the_answer_is_tiny(ask, monkeypatch):
+    """Each engine is asked by `Remembered` once: f is 4e-17 here, and was three searches of seconds each."""
+    account = ew.account(
+        ew.DiscreteGaussian(0.6) ** 32 * ew.RandomizedResponse(1.3) ** 5 * ew.ApproxDP(0.05, 1e-8), direction="forward"
+    )
+    asked = []
+    count = Remembered._remembered
+
+    def counting(self, question, direction, argument):
+        asked.append(question)
+        return count(self, question, direction, argument)
+
+    monkeypatch.setattr(Remembered, "_remembered", counting)
+    found = {"tradeoff": account.tradeoff, "epsilon": account.epsilon, "delta": account.delta}[ask](
+        {"tradeoff": 1e-3, "epsilon": 1e-7, "delta": 90.0}[ask]
+    )
+    assert asked.count(ask) == 1 if ask != "delta" else len(set(asked)) == 1
+    assert 0 < found.upper - found.lower <= 1e-8 * found.upper

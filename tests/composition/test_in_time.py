@@ -7,10 +7,11 @@ import pytest
 
 import edgeworth as ew
 from edgeworth.composition import work
-from edgeworth.composition.answered import Ends, Remembered
+from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import one_by_one
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.in_time import InTime
+from edgeworth.composition.remembered import Remembered
 from edgeworth.composition.work import MOST_WORK, WorkSpent, breaking_off, one_reading, spend, spent
 from edgeworth.curves import GaussianTradeOff
 

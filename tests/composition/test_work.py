@@ -7,11 +7,12 @@ import pytest
 
 import edgeworth as ew
 from edgeworth.composition import work
-from edgeworth.composition.answered import Ends, Remembered
+from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.few_first import FarOut
 from edgeworth.composition.profile_alone import ProfileAlone
+from edgeworth.composition.remembered import Remembered
 from edgeworth.composition.work import MOST_WORK, is_spent, one_reading, spend, spent
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.losses import TotalLoss

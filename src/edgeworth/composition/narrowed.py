@@ -20,7 +20,6 @@ from edgeworth.composition import (
     spread,
 )
 from edgeworth.composition.aim import Aim
-from edgeworth.composition.answered import answered
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
@@ -31,6 +30,7 @@ from edgeworth.composition.in_time import InTime
 from edgeworth.composition.kinds_of_samples import has_rare_jumps
 from edgeworth.composition.many_tests import ManyTests
 from edgeworth.composition.one_way import OneWay
+from edgeworth.composition.remembered import answered
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.errors import Unsupported
@@ -95,15 +95,18 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
-    if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total):
-        answers = BesideDisclosure(answers, moments.prepared(total), total)
+    rough = (
+        moments.prepared(total) if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total) else None
+    )
+    if rough is not None:
+        answers = BesideDisclosure(answers, rough, total)
     if _has_slow_tests(total, name):
         answers = ManyTests(answers, aim.wide)
     if total.is_symmetric:
         answers = OneWay(answers if total.largest is None else FromTheTop(answers, total, total.largest))
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
-    return answered(answers, total, certificate)
+    return answered(answers, total, certificate, rough)
 
 
 def _others(total: TotalLoss, aim: Aim) -> list[Turn]:

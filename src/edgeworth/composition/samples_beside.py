@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeworth.composition import in_turn, noisy_lines, spread
-from edgeworth.composition.answered import Remembered
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.combined import Combined, Instead
 from edgeworth.composition.deferred import Deferred
@@ -17,6 +16,7 @@ from edgeworth.composition.few_first import POINTS, Brief, FewFirst, Limited
 from edgeworth.composition.near_root import NearRoot
 from edgeworth.composition.rare_atoms import few_samples
 from edgeworth.composition.rare_atoms.merged_tails import FEW_SAMPLES, MergedTails
+from edgeworth.composition.remembered import Remembered
 
 if TYPE_CHECKING:
     from edgeworth.composition.aim import Aim

@@ -113,8 +113,9 @@ class RescaledProfile(Profile):
     def _doubt(self, epsilon: Array) -> Array:
         """Of a shifted argument; equal masses shift nothing."""
         a, b = self.null_share, self.alternative_share
-        fixed = 0.0 if a == b else abs(self._shift) + a / (1 - a) + b / (1 - b)
-        return np.asarray(_ULPS * (np.abs(epsilon) + fixed))
+        if a == b:
+            return np.zeros(epsilon.shape)
+        return np.asarray(_ULPS * (np.abs(epsilon) + abs(self._shift) + a / (1 - a) + b / (1 - b)))
 
     def _shifted(self, epsilon: Array) -> Array:
         doubt = self._doubt(epsilon) if self.lean else 0.0

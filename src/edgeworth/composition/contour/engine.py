@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import answered
 from edgeworth.composition.contour import jumps
 from edgeworth.composition.contour.answers import Answers
 from edgeworth.composition.contour.certified_moment import NATS
 from edgeworth.composition.contour.rung import ALIAS_NATS
+from edgeworth.composition.remembered import answered
 from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.curves import Certificate
 from edgeworth.errors import Unsupported

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from edgeworth.composition.answered import answered
 from edgeworth.composition.fourier.answers import FourierAnswers
 from edgeworth.composition.fourier.lattice_sum import lattice_sum
+from edgeworth.composition.remembered import answered
 from edgeworth.curves import Certificate
 from edgeworth.errors import Unsupported
 

@@ -11,11 +11,11 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from edgeworth.composition.answered import answered
 from edgeworth.composition.lattice.answers import FINE, LatticeAnswers
 from edgeworth.composition.lattice.enumerated import enumerable
 from edgeworth.composition.lattice.enumerated_answers import EnumeratedAnswers
 from edgeworth.composition.many_tests import ManyTests
+from edgeworth.composition.remembered import answered
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import Certificate, Identity
 from edgeworth.errors import Unsupported

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeworth.composition.answered import OPPOSITE, Direction, Ends, answered
+from edgeworth.composition.answered import OPPOSITE, Direction, Ends
+from edgeworth.composition.remembered import answered
 from edgeworth.composition.residues.circle import Circles
 from edgeworth.composition.residues.expansion import UNIT, Expansion, expandable, group_sizes
 from edgeworth.composition.residues.readings import both_sides, doubt, profile_below, value_at
