@@ -266,7 +266,7 @@ def by_noisy_lines(total: TotalLoss, aim: Aim) -> Answers:
         return ByProfile(jumping, aim.wide, slow=True)
 
     def lines(finite: TotalLoss, nats: float) -> Answers:
-        plain = noisy_lines.prepared(finite, fine)
+        plain: Answers = ByProfile(noisy_lines.prepared(finite, fine), aim.wide, slow=True)
         if jumping_atoms.are_few(finite, nats) and jumping_atoms.prepared(finite, nats, fine) is not None:
             return Combined(sorted_runs(finite, nats), lambda: plain, aim.wide)
         return Combined(plain, lambda: sorted_runs(finite, nats), aim.wide)

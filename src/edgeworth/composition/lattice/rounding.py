@@ -42,6 +42,7 @@ _MOST_REMOVALS = 20_000  # of points of one law; those that have a law below hav
 _REMOVAL = 40.0  # units of work: some microseconds
 _MOST_SCALE = 0.5  # of a law that rounding may take away or add
 _RUN = 2**16  # points at a time: half a megabyte
+_LISTED = 2**9  # cells at a time, of a recursion that goes on until it may end
 _STEEPEST = 300.0  # nats that a tilt may add from one point to the next for the law below
 
 
@@ -261,12 +262,18 @@ def _start(law: _Tilted, need: Array, joined: int) -> tuple[int, float, tuple[fl
     """
     (held,) = np.nonzero((law.left > 0) | (law.atoms[:-1] > 0))
     j, r, below = int(held[0]), 0.0, float(law.atoms[int(held[0])])
-    least = j + joined
-    while j + 1 < need.size and (j < least or need[j + 1] * law.step / law.grow > r + law.left[j]):
-        r = (r + below + float(law.left[j])) / law.step * law.grow
-        below = (below + float(law.left[j] + law.right[j])) * law.grow + float(law.atoms[j + 1])
-        j += 1
-    return j, below, (r, (r + float(law.left[j])) / law.step * law.grow)
+    least, step, grow = j + joined, law.step, law.grow
+    while j + 1 < need.size:
+        run = slice(j, min(j + _LISTED, need.size - 1))
+        after = slice(run.start + 1, run.stop + 1)
+        rows = (row.tolist() for row in (need[after], law.left[run], law.right[run], law.atoms[after]))
+        for needed, left, right, atom in zip(*rows, strict=True):
+            if j >= least and not needed * step / grow > r + left:
+                return j, below, (r, (r + left) / step * grow)
+            r = (r + below + left) / step * grow
+            below = (below + (left + right)) * grow + atom
+            j += 1
+    return j, below, (r, (r + float(law.left[j])) / step * grow)
 
 
 def _stop(law: _Tilted, need: Array, joined: int) -> tuple[int, float, tuple[float, float]]:
@@ -274,12 +281,18 @@ def _stop(law: _Tilted, need: Array, joined: int) -> tuple[int, float, tuple[flo
     (held,) = np.nonzero((law.right > 0) | (law.atoms[1:] > 0))
     j = int(held[-1]) + 1
     r, above = 0.0, float(law.atoms[j])  # at point j: E[(X - e^(g_j))_+]/Delta_(j-1), and the mass from j on
-    greatest = j - joined
-    while j >= 2 and (j > greatest or need[j - 2] / law.step * law.grow > r / law.grow + law.right[j - 1]):
-        r = (r / law.grow + above / law.grow + float(law.right[j - 1])) * law.step
-        above = above / law.grow + float(law.left[j - 1] + law.right[j - 1]) + float(law.atoms[j - 1])
-        j -= 1
-    return j, above, (r / law.grow + float(law.right[j - 1]), r / law.step)
+    greatest, step, grow = j - joined, law.step, law.grow
+    while j >= 2:
+        run = slice(max(j - _LISTED, 1), j)
+        before = slice(run.start - 1, run.stop - 1)
+        rows = (row[::-1].tolist() for row in (need[before], law.left[run], law.right[run], law.atoms[run]))
+        for needed, left, right, atom in zip(*rows, strict=True):
+            if j <= greatest and not needed / step * grow > r / grow + right:
+                return j, above, (r / grow + right, r / step)
+            r = (r / grow + above / grow + right) * step
+            above = above / grow + (left + right) + atom
+            j -= 1
+    return j, above, (r / grow + float(law.right[j - 1]), r / step)
 
 
 def _remove_reflex(mass: Array, gross: Array, h: float, tilt: float, most: int) -> tuple[int | None, int]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import fft
 
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.lattice.tilted_lattice import Kind, Window
 from edgeworth.composition.lattice.transforms import FFT_CONSTANT, REACH, UNIT, Transform
 from edgeworth.composition.work import spend
@@ -174,20 +175,14 @@ class Line:
 
     def power(self, run: slice) -> tuple[Spectrum, Array]:
         """The product of the transforms to their powers, and a bound of its error, at some of the frequencies."""
-        log_product = np.zeros(run.stop - run.start, dtype=complex)
-        log_most = np.zeros(log_product.size)
+        product, most = np.ones(run.stop - run.start, dtype=complex), np.ones(run.stop - run.start)
         count = 0
         for step, n in self.steps:
             values = step.values[run]
-            with np.errstate(divide="ignore"):
-                log_product += n * np.log(values)
-            log_most += n * np.log(np.abs(values) + step.errors(run))
+            product *= power(values, n, np.multiply)
+            most *= power(np.abs(values) + step.errors(run), n, np.multiply)
             count += n
-        size = np.where(np.isfinite(log_product), np.exp(np.minimum(log_product.real, 1.0)), 0.0)
-        most = np.exp(log_most)
-        doubt = np.maximum(most - size, 0.0) + most * (16 * math.pi * UNIT * (count + 1))
-        with np.errstate(invalid="ignore"):
-            return np.where(size > 0, np.exp(log_product), 0.0), doubt
+        return product, np.maximum(most - np.abs(product), 0.0) + most * (16 * math.pi * UNIT * (count + 1))
 
     def bound(self, tilts: list[float], t: float) -> float:
         """The sum over j > 0 of e^(-|b-c| j Lam) M_v(b) e^((c-b) t), over the scale, for the best of some b."""

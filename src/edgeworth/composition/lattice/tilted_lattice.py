@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy import fft
 
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.log_sums import log_sum
 from edgeworth.composition.work import spend
 from edgeworth.errors import ComputationFailed
@@ -259,14 +260,8 @@ def convolved(
     noise, steps = 0.0, 0
     for law, n in laws:
         transform = fft.rfft(_folded(law.mass, size), size)
-        if n > 1:
-            nothing = transform == 0
-            with np.errstate(divide="ignore", invalid="ignore"):
-                np.log(transform, out=transform)
-                transform *= n
-                np.exp(transform, out=transform)
-            transform[nothing] = 0.0
-        spectrum *= transform
+        for run in _runs(transform.size):
+            spectrum[run] *= power(transform[run], n, np.multiply)
         noise += n * float(np.linalg.norm(law.mass))
         steps += n
     circular = fft.irfft(spectrum, size)
@@ -278,6 +273,11 @@ def convolved(
     log_scale = math.fsum(n * law.log_scale for law, n in laws)
     error = sum(n * law.error for law, n in laws)
     return TiltedSum(window, mass, tilt, log_scale, 1.01 * noise, outside, 1.01 * error)
+
+
+def _runs(size: int) -> list[slice]:
+    """All numbers, some at a time: what is multiplied again and again should stay near."""
+    return [slice(start, min(start + _RUN, size)) for start in range(0, size, _RUN)]
 
 
 def _folded(mass: Array, size: int) -> Array:
