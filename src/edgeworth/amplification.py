@@ -55,8 +55,19 @@ def base_loss(loss: Array, rate: float) -> Array:
     with np.errstate(divide="ignore"):
         moderate = np.log1p(np.where(steep, 0.0, rise) / rate)
         level = np.log(np.where(steep, rise, 1.0)) - math.log(rate)
-        low = np.log(np.expm1(np.maximum(np.minimum(loss, 0.0) - least, 0.0))) + (least - math.log(rate))
+        low = _low(np.minimum(loss, 0.0), rate)
     big = np.maximum(loss, _FAR)
     large = big - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-big))
     far = np.where(loss > _FAR, large, np.where(steep, level, moderate))
     return np.where(loss < near, low, far)
+
+
+def _low(loss: Array, rate: float) -> Array:
+    """The same for l <= 0: l + log(1 - (1-p)(e^-l - 1)/p), or log(e^(l - log(1-p)) - 1) + log((1-p)/p) near its end.
+
+    Away from log(1-p) that has the digits of l: those of log(1-p) may be many where p is near 1.
+    """
+    least = math.log1p(-rate)
+    gone = (1 - rate) / rate * np.expm1(-np.maximum(loss, least))
+    near = np.log(np.expm1(np.maximum(loss - least, 0.0))) + (least - math.log(rate))
+    return np.where(gone < _LOW, loss + np.log1p(-np.minimum(gone, _LOW)), near)

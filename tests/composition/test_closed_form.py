@@ -126,6 +126,33 @@ def test_one_sample_near_its_largest_loss(step, quotient, rate, away):
         assert found.lower <= p * base <= found.upper
 
 
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("rate", [1e-6, 2e-4, 0.3, 1 - 1e-8, 1 - 1.3e-12])
+@pytest.mark.parametrize("loss", [1e-3, 0.7679, 3.3])
+def test_one_sample_of_little_loss_keeps_the_digits_of_its_epsilon(loss, rate, direction):
+    """Held to 120 digits: sampled rarely its losses are tiny, and their digits count from their own first one."""
+    account = ew.account(ew.PoissonSampled(ew.Laplace(1.0, loss), rate), direction=direction)
+    sign = 1 if direction == "forward" else -1
+    with mp.workdps(120):
+        p, theta = mpf(rate), mpf(loss)
+
+        def forward(epsilon):
+            inner = mp.log1p(mp.expm1(epsilon) / p)
+            return -p * mp.expm1((min(inner, theta) - theta) / 2) if inner > -theta else -mp.expm1(epsilon)
+
+        end = sign * mp.log1p(p * mp.expm1(sign * theta))
+        for away in (0.9, 1e-2, 1e-5):
+            at = float(end * (1 - mpf(away)))
+            truth = forward(mpf(at)) if sign > 0 else 1 - mp.exp(mpf(at)) * (1 - forward(-mpf(at)))
+            found = account.delta(at)
+            assert found.lower <= truth <= found.upper
+            assert found.upper <= found.lower * (1 + 1e-11 / away)
+            eps = account.epsilon(float(truth))
+            assert eps.lower <= at * (1 + 1e-10)
+            assert eps.upper >= at * (1 - 1e-10)
+            assert eps.upper <= eps.lower * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("n", [1, 3, 20])
 @pytest.mark.parametrize("leak", [Fraction(1, 1000), Fraction(1, 4)])
 def test_approximate_dp_composes_as_the_exact_rational_says(n, leak):

@@ -47,7 +47,7 @@ _FAR = 10.0  # of mu: up to here its own rounding is within _ROUNDING of every d
 _MU_ULPS = 2.0**-51  # relative, of mu: the root of a sum of squares of 1/sigma
 _LARGEST = sys.float_info.max
 _SMALL = 1e-290  # of a largest loss: the second double of a smaller one underflows
-_ULPS = 2.0**-50  # of the largest loss, and of what a sample adds to its logarithm: where delta comes down to 0
+_ULPS = 2.0**-49  # of the largest loss, and of what a sample adds to its argument: where delta comes down to 0
 
 
 def exists(total: TotalLoss) -> bool:
@@ -64,9 +64,11 @@ def compose(total: TotalLoss, *, degree: int = 2) -> ComposedCurve:
             'method="closed-form" has no formula for this composition; use method="auto", which falls back on others'
         )
     rounding = _MIXTURE_ROUNDING if isinstance(found, ReplacedGaussianTradeOff) else _ROUNDING
-    certificate = Certificate("closed-form", certified=True, sources={"rounding, relative": rounding})
+    shift = _shift(total)
+    sources = {"rounding, relative": rounding} | ({"rounding of epsilon, absolute": shift} if shift else {})
+    certificate = Certificate("closed-form", certified=True, sources=sources)
     lower, upper = (_curve(total, lean) for lean in (1, -1)) if _is_far(total) else (found, found)
-    return ComposedCurve(found, certificate, lower, upper, rounding, _shift(total))
+    return ComposedCurve(found, certificate, lower, upper, rounding, shift)
 
 
 def _curve(total: TotalLoss, lean: int = 0) -> TradeOff | None:
@@ -111,15 +113,14 @@ def _mu_inside(loss: PrivacyLoss) -> float:
 def _shift(total: TotalLoss) -> float:
     """How far rounding may move the largest loss, or the epsilon at which the formula of a sample asks its base.
 
-    A largest loss that is a rational number is not moved: the formulas know it in two doubles.
+    A largest loss that is a rational number is not moved: the formulas know it in two doubles. The loss of a sample is
+    moved by ulps of itself, times the logarithm of the rate.
     """
     farthest = max(abs(end) for end in total.support)
     if not math.isfinite(farthest) or (total.largest is not None and not 0 < farthest < _SMALL):
         return 0.0
-    moved = [
-        1 - math.log(loss.rate) if isinstance(loss, SampledLoss | ReplacedLoss) else 0.0 for loss, _ in total.parts
-    ]
-    return _ULPS * (farthest + sum(moved))
+    asked = [1 - math.log(loss.rate) for loss, _ in total.parts if isinstance(loss, SampledLoss | ReplacedLoss)]
+    return _ULPS * (farthest + min(2 * farthest, 1.0) * sum(asked))
 
 
 @singledispatch
