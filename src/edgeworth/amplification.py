@@ -6,19 +6,26 @@ Every form is without cancellation or overflow where it is used: each carries al
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from edgeworth.exact import TwoDoubles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-__all__ = ["base_loss", "sampled_loss"]
+__all__ = ["above_least", "base_loss", "sampled_loss"]
 
 _LARGEST_EXPONENT = 700.0
 _LOW = 0.5  # what 1 - p + p e^L may have lost of 1 before it is added up from its two parts
+_RARE, _TERMS = 1e-8, 6  # a rate below which so many terms less one of log(1 - p) leave 40 digits
+_DIGITS = 60
 _FAR = 40.0  # losses beyond which e^-L is below an ulp
 
 
@@ -43,7 +50,7 @@ def sampled_loss(base: Array, rate: float) -> Array:
 
 
 def base_loss(loss: Array, rate: float) -> Array:
-    """The inverse of `sampled_loss`: log(1 + (e^l - 1)/p), -inf at and below log(1 - p).
+    """The inverse of `sampled_loss`: log(1 + (e^l - 1)/p), -inf below log(1 - p).
 
     >>> base_loss(np.array([-1.0, 0.0, 799.306852819440]), 0.5).tolist()  # doctest: +ELLIPSIS
     [-inf, 0.0, 799.99999999999...]
@@ -63,11 +70,30 @@ def base_loss(loss: Array, rate: float) -> Array:
 
 
 def _low(loss: Array, rate: float) -> Array:
-    """The same for l <= 0: l + log(1 - (1-p)(e^-l - 1)/p), or log(e^(l - log(1-p)) - 1) + log((1-p)/p) near its end.
+    """The same for l <= 0: l + log(1 - (1-p)(e^-l - 1)/p), or log((e^(l - log(1-p)) - 1) (1-p)/p) near its end.
 
     Away from log(1-p) that has the digits of l: those of log(1-p) may be many where p is near 1.
     """
-    least = math.log1p(-rate)
-    gone = (1 - rate) / rate * np.expm1(-np.maximum(loss, least))
-    near = np.log(np.expm1(np.maximum(loss - least, 0.0))) + (least - math.log(rate))
-    return np.where(gone < _LOW, loss + np.log1p(-np.minimum(gone, _LOW)), near)
+    above = np.maximum(above_least(loss, rate), 0.0)
+    gone = (1 - rate) / rate * np.expm1(-np.where(above > 0, loss, 0.0))
+    near = np.log(np.expm1(above) / rate * (1 - rate))
+    return np.where((above > 0) & (gone < _LOW), loss + np.log1p(-np.minimum(gone, _LOW)), near)
+
+
+def above_least(loss: Array, rate: float) -> Array:
+    """How far l is above log(1 - p), of which all digits are right however near the two are.
+
+    >>> above_least(np.array([np.log1p(-0.3)]), 0.3).tolist()  # doctest: +ELLIPSIS
+    [2.6895...e-17]
+    """
+    return -_least(rate).less(loss)
+
+
+@lru_cache(maxsize=1024)
+def _least(rate: float) -> TwoDoubles:
+    """log(1 - p), the least loss of a sample."""
+    p = Fraction(rate)
+    if rate < _RARE:
+        return TwoDoubles.of(-sum((p**k / k for k in range(1, _TERMS)), Fraction(0)))
+    with localcontext(prec=_DIGITS):
+        return TwoDoubles.of(Fraction((1 - Decimal(rate)).ln()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.amplification import base_loss
+from edgeworth.amplification import above_least, base_loss
 from edgeworth.curves.profile import Profile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.errors import InvalidArgument
@@ -81,18 +81,20 @@ class SubsampledProfile(Profile):
         return np.where(inside, np.log(self.rate) + amplified, outside)
 
     def _reverse_delta(self, epsilon: Array) -> Array:
-        inside = -epsilon > self._least
-        reached = np.where(inside, epsilon, 0.0)
-        factor = -np.expm1(reached + self._least) if self.rate < 1 else np.ones(reached.shape)
-        opposite = self.base._reverse_delta(-self._amplified(-reached))  # noqa: SLF001
-        return np.where(inside, factor * opposite, 0.0)
+        left = self._left(epsilon)
+        reached = np.where(left > 0, epsilon, 0.0)
+        return np.asarray(-np.expm1(-left) * self.base._reverse_delta(-self._amplified(-reached)))  # noqa: SLF001
 
     def _log_reverse(self, epsilon: Array) -> Array:
-        inside = -epsilon > self._least
-        reached = np.where(inside, epsilon, 0.0)
-        factor = np.log(-np.expm1(reached + self._least)) if self.rate < 1 else np.zeros(reached.shape)
-        opposite = self.base._log_reverse(-self._amplified(-reached))  # noqa: SLF001
-        return np.where(inside, factor + opposite, -np.inf)
+        left = self._left(epsilon)
+        reached = np.where(left > 0, epsilon, 0.0)
+        with np.errstate(divide="ignore"):
+            factor = np.log(-np.expm1(-left))
+        return np.asarray(factor + self.base._log_reverse(-self._amplified(-reached)))  # noqa: SLF001
+
+    def _left(self, epsilon: Array) -> Array:
+        """-log(1 - p) - eps where that is positive, else 0: how far it is to the largest loss of this direction."""
+        return np.maximum(above_least(-epsilon, self.rate), 0.0) if self.rate < 1 else np.full(epsilon.shape, np.inf)
 
     @property
     def _least(self) -> float:

@@ -110,7 +110,7 @@ class SampledLoss(PrivacyLoss):
         return sampled_loss(base + self._shift(), self.rate) - math.log1p(-self.alternative_only)
 
     def _base_loss(self, loss: Array) -> Array:
-        """The inverse of `_loss`, -inf at and below log(1-p).
+        """The inverse of `_loss`, -inf below log(1-p).
 
         The ends of a bounded base and their images belong together exactly, whatever the rounding: atoms sit there.
         """
