@@ -153,6 +153,25 @@ def test_one_sample_of_little_loss_keeps_the_digits_of_its_epsilon(loss, rate, d
             assert eps.upper <= eps.lower * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("target", [1e-3, 1e-15, 1e-40, 1e-100])
+@pytest.mark.parametrize("rate", [1e-6, 0.05, 0.5, 1 - 1e-8])
+@pytest.mark.parametrize("sigma", [0.4, 1.3, 20.0])
+def test_one_step_of_noisy_sgd_backward_up_to_its_largest_loss(sigma, rate, target):
+    """Held to 400 digits: there -log(1 - p) - eps is all that is left, of which a double has no digit."""
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate), direction="backward")
+    at = account.epsilon(target).value
+    with mp.workdps(400):
+        mu, p = 1 / mpf(sigma), mpf(rate)
+        above = mp.expm1(-mpf(at)) / p
+        if above <= -1:
+            return
+        x = mp.log1p(above) / mu + mu / 2
+        truth = mp.ncdf(x) - mp.exp(mpf(at)) * ((1 - p) * mp.ncdf(x) + p * mp.ncdf(x - mu))
+        found = account.delta(at)
+        assert found.lower <= truth <= found.upper
+        assert found.upper <= found.lower * (1 + 1.1e-11)
+
+
 @pytest.mark.parametrize("n", [1, 3, 20])
 @pytest.mark.parametrize("leak", [Fraction(1, 1000), Fraction(1, 4)])
 def test_approximate_dp_composes_as_the_exact_rational_says(n, leak):
