@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["above_least", "base_loss", "sampled_loss"]
+__all__ = ["above_least", "base_loss", "sampled_end", "sampled_loss"]
 
 _LARGEST_EXPONENT = 700.0
 _LOW = 0.5  # what 1 - p + p e^L may have lost of 1 before it is added up from its two parts
@@ -75,7 +75,7 @@ def _low(loss: Array, rate: float) -> Array:
     Away from log(1-p) that has the digits of l: those of log(1-p) may be many where p is near 1.
     """
     above = np.maximum(above_least(loss, rate), 0.0)
-    gone = (1 - rate) / rate * np.expm1(-np.where(above > 0, loss, 0.0))
+    gone = np.expm1(-np.where(above > 0, loss, 0.0)) / rate * (1 - rate)
     near = np.log(np.expm1(above) / rate * (1 - rate))
     return np.where((above > 0) & (gone < _LOW), loss + np.log1p(-np.minimum(gone, _LOW)), near)
 
@@ -97,3 +97,16 @@ def _least(rate: float) -> TwoDoubles:
         return TwoDoubles.of(-sum((p**k / k for k in range(1, _TERMS)), Fraction(0)))
     with localcontext(prec=_DIGITS):
         return TwoDoubles.of(Fraction((1 - Decimal(rate)).ln()))
+
+
+@lru_cache(maxsize=1024)
+def sampled_end(end: Fraction, rate: float) -> Fraction:
+    """The loss of the sample at a base loss that is a rational number, to some sixty digits.
+
+    >>> float(sampled_end(Fraction(1, 2), 0.25)) == float(sampled_loss(np.array([0.5]), 0.25)[0])
+    True
+    """
+    lost = -math.log10(min(abs(float(end)), 1.0) * rate) if end else 0.0
+    with localcontext(prec=_DIGITS + math.ceil(lost)):
+        base = Decimal(end.numerator) / Decimal(end.denominator)
+        return Fraction((1 + Decimal(rate) * (base.exp() - 1)).ln())

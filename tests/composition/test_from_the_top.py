@@ -56,7 +56,7 @@ def test_the_sum_of_all_epsilons_has_all_digits_of_delta(responses, epsilon, dir
 def test_below_the_largest_loss_it_is_that_of_one_atom(responses, below):
     total = TotalLoss.of(composed(responses))
     epsilon = float(total.largest) - below
-    answers = FromTheTop(Nobody(), total, total.largest)
+    answers = FromTheTop(Nobody(), total)
     (low,), (high,) = answers.delta("forward", np.array([epsilon]))
     truth = exact(responses, epsilon)
     assert low <= truth <= high
@@ -66,17 +66,17 @@ def test_below_the_largest_loss_it_is_that_of_one_atom(responses, below):
 class Nobody:
     """Counts what is not read from the top."""
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self, lower=0.25, upper=0.5):
+        self.asked, self.ends = [], (lower, upper)
 
     def delta(self, _, epsilon):
         self.asked.append(epsilon.tolist())
-        return Ends(np.full(epsilon.size, 0.25), np.full(epsilon.size, 0.5))
+        return Ends(*(np.full(epsilon.size, end) for end in self.ends))
 
 
 def test_farther_down_and_at_infinity_others_are_asked():
     total, nobody = TotalLoss.of(composed([(1.0, 2, 1), (0.7, 2, 1)])), Nobody()
-    found = FromTheTop(nobody, total, total.largest).delta("both", np.array([0.0, 2.0, 0.29, math.inf, 1.65]))
+    found = FromTheTop(nobody, total).delta("both", np.array([0.0, 2.0, 0.29, math.inf, 1.65]))
     assert nobody.asked == [[0.0, 0.29, math.inf]]
     assert found.lower[[0, 1, 2]].tolist() == [0.25, 0.0, 0.25]
 
@@ -84,6 +84,115 @@ def test_farther_down_and_at_infinity_others_are_asked():
 def test_beside_laplace_noise_nothing_but_the_end_is_known():
     total, nobody = TotalLoss.of(ew.Laplace(2.0) * ew.RandomizedResponse(0.7)), Nobody()
     end = float(total.largest)
-    found = FromTheTop(nobody, total, total.largest).delta("both", np.array([end - 1e-3, end]))
+    found = FromTheTop(nobody, total).delta("both", np.array([end - 1e-3, end]))
     assert nobody.asked == [[end - 1e-3]]
     assert (found.lower[1], found.upper[1]) == (0.0, 0.0) or Fraction(end) < total.largest
+
+
+def laplace_delta(theta, rate, direction):
+    """The profile of one sample of Laplace noise, an mpf for an mpf; a rate of 1 is no sampling."""
+
+    def base(epsilon):
+        return 0 if epsilon >= theta else -mp.expm1(min((epsilon - theta) / 2, epsilon)) if epsilon > -theta else None
+
+    def forward(epsilon):
+        rise = mp.expm1(epsilon) / rate
+        inner = base(mp.log1p(rise)) if rise > -1 else None
+        return -mp.expm1(epsilon) if inner is None else rate * inner
+
+    return forward if direction == "forward" else lambda epsilon: 1 - mp.exp(epsilon) * (1 - forward(-epsilon))
+
+
+def two_laplace_delta(first, second, direction, epsilon):
+    """E_Q[delta_1(eps - L_2)] over the outcome x of the second step: its atom at the top, and what lies near that."""
+    (theta, rate), sign = second, 1 if direction == "forward" else -1
+    profile = laplace_delta(*first, direction)
+    end = sign * mp.log1p(first[1] * mp.expm1(sign * first[0]))
+
+    def loss(x):
+        return sign * mp.log1p(rate * mp.expm1(2 * x - theta))
+
+    def mass(x):
+        null = mp.exp(-x) / 2
+        return (1 - rate) * null + rate * mp.exp(x - theta) / 2 if sign > 0 else null
+
+    top, atom = (loss(theta), mass(theta)) if sign > 0 else (loss(mp.mpf(0)), mp.mpf(1) / 2)
+    # between where no more is left for the first step, and where it is all at its other end
+    low = sign * mp.log1p(first[1] * mp.expm1(-sign * first[0]))
+    edges = [(mp.log1p(mp.expm1(sign * (epsilon - own)) / rate) + theta) / 2 for own in (end, low)]
+    last = theta if sign > 0 else mp.mpf(0)
+    inside = [edges[0], *(x for x in edges[1:] if abs(x - edges[0]) < abs(last - edges[0])), last]
+    near = mp.quad(lambda x: mass(x) * profile(epsilon - loss(x)), sorted(inside))
+    return atom * profile(epsilon - top) + near
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((1.25, 0.01), (1.25, 0.01)),
+        ((0.3, 1.0), (2.0, 0.4)),
+        ((5.0, 1e-5), (5.0, 1e-5)),
+        ((0.03, 0.999), (3.0, 2e-4)),
+        ((1e-4, 1.0), (3.0, 1.0)),
+    ],
+)
+@pytest.mark.parametrize("away", [1e-3, 1e-6, 1e-9, 1e-12, 1e-15])
+def test_two_samples_of_laplace_noise_near_their_largest_loss(first, second, direction, away):
+    steps = [
+        ew.Laplace(1.0, theta) if p == 1 else ew.PoissonSampled(ew.Laplace(1.0, theta), p)
+        for theta, p in (first, second)
+    ]
+    total = TotalLoss.of(ew.Composed(steps))
+    answers = FromTheTop(Nobody(0.0, 1.0), total)
+    with mpmath.workdps(50):
+        first, second = ((mp.mpf(theta), mp.mpf(p)) for theta, p in (first, second))
+        sign = 1 if direction == "forward" else -1
+        top = mp.fsum(sign * mp.log1p(p * mp.expm1(sign * theta)) for theta, p in (first, second))
+        epsilon = float(top * (1 - mp.mpf(away)))
+        truth = two_laplace_delta(first, second, direction, mp.mpf(epsilon))
+    (low,), (high,) = answers.delta(direction, np.array([epsilon]))
+    assert low <= truth <= high
+    assert away > 1e-9 or high - low <= 2e-9 * high
+    found = ew.account(ew.Composed(steps), direction=direction).delta(epsilon)
+    assert found.lower <= truth <= found.upper
+    assert found.upper - found.lower <= 1e-6 * found.upper
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("away", [0.3, 1e-3, 1e-9, 1e-15])
+@pytest.mark.parametrize(
+    ("epsilon", "categories", "rate", "n", "adjacency"),
+    [
+        (0.5, 2, 0.01, 5, "add-remove"),
+        (1.7, 4, 0.3, 3, "add-remove"),
+        (3.0, 3, 1e-6, 8, "add-remove"),
+        (0.02, 2, 0.99999, 2, "add-remove"),
+        (1.7, 4, 0.3, 3, "replace"),
+        (0.5, 2, 0.01, 2, "replace"),
+    ],
+)
+def test_samples_of_responses_near_their_largest_loss(epsilon, categories, rate, n, adjacency, direction, away):
+    """Above the next loss there is one atom: of n answers that all say the same."""
+    response = ew.RandomizedResponse(epsilon, categories=categories)
+    total = TotalLoss.of(ew.PoissonSampled(response, rate, adjacency=adjacency) ** n)
+    with mpmath.workdps(50):
+        e, p = mp.mpf(epsilon), mp.mpf(rate)
+        whole = mp.exp(e) + categories - 1
+        true, lie = mp.exp(e) / whole, 1 / whole
+        if direction == "forward" or adjacency == "replace":
+            null, alternative = lie, (1 - p) * lie + p * true
+            inner = (1 - p) + p * (1 if categories > 2 else mp.exp(-e))
+        else:
+            null, alternative = (1 - p) * true + p * lie, true
+            inner = 1 / ((1 - p) + p * (1 if categories > 2 else mp.exp(e)))
+        top = mp.log(alternative / null)
+        next_one = max(mp.log(inner), 0) if adjacency == "replace" else mp.log(inner)
+        at = float(n * top - away * (top - next_one))
+        truth = alternative**n - mp.exp(mp.mpf(at)) * null**n
+    (low,), (high,) = FromTheTop(Nobody(), total).delta(direction, np.array([at]))
+    assert low <= truth <= high
+    assert high - low <= 1e-12 * high
+    found = ew.account(ew.PoissonSampled(response, rate, adjacency=adjacency) ** n, direction=direction).delta(at)
+    assert found.lower <= truth <= found.upper
+    assert found.upper - found.lower <= 1e-9 * found.upper

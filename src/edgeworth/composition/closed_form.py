@@ -26,6 +26,7 @@ from edgeworth.curves import (
     ReplacedGaussianTradeOff,
     TradeOff,
 )
+from edgeworth.curves.subsampled import LARGEST_KNOWN
 from edgeworth.errors import Unsupported
 from edgeworth.losses import (
     BinaryLoss,
@@ -114,14 +115,22 @@ def _mu_inside(loss: PrivacyLoss) -> float:
 def _shift(total: TotalLoss) -> float:
     """How far rounding may move the largest loss, or the epsilon at which the formula of a sample asks its base.
 
-    A largest loss that is a rational number is not moved: the formulas know it in two doubles. The loss of a sample is
-    moved by ulps of itself, times the logarithm of the rate.
+    A largest loss that is a rational number, or that of a sample of it, is not moved: the formulas know it in two
+    doubles. Other samples are moved by ulps of their largest loss, times the logarithm of the rate.
     """
     farthest = max(abs(end) for end in total.support)
-    if not math.isfinite(farthest) or (total.largest is not None and not 0 < farthest < _SMALL):
+    if not math.isfinite(farthest) or (all(map(_is_known, total.parts)) and not 0 < farthest < _SMALL):
         return 0.0
     asked = [1 - math.log(loss.rate) for loss, _ in total.parts if isinstance(loss, SampledLoss | ReplacedLoss)]
     return _ULPS * (farthest + min(2 * farthest, 1.0) * sum(asked))
+
+
+def _is_known(part: tuple[PrivacyLoss, int]) -> bool:
+    """Whether the formula has all digits next to the largest loss."""
+    loss, _ = part
+    if isinstance(loss, SampledLoss | ReplacedLoss):
+        return loss.base.largest is not None and loss.base.largest < LARGEST_KNOWN
+    return loss.largest is not None
 
 
 @singledispatch

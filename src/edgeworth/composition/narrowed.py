@@ -102,8 +102,9 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = BesideDisclosure(answers, rough, total)
     if _has_slow_tests(total, name):
         answers = ManyTests(answers, aim.wide)
+    answers = FromTheTop(answers, total)
     if total.is_symmetric:
-        answers = OneWay(answers if total.largest is None else FromTheTop(answers, total, total.largest))
+        answers = OneWay(answers)
     wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
     certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
     return answered(answers, total, certificate, rough)

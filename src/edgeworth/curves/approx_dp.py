@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from edgeworth.curves.elementwise import Array, times_exp
 from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.exact import TwoDoubles
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 __all__ = ["ApproxDPProfile", "ApproxDPTradeOff"]
 
@@ -113,9 +110,18 @@ class ApproxDPProfile(SymmetricProfile):
         """The delta of the guarantee."""
         return self.guaranteed_delta
 
+    @property
+    def largest(self) -> Fraction:
+        """The epsilon of the guarantee, or the quotient that it was rounded from."""
+        return Fraction(self.guaranteed_epsilon) if self.exact is None else self.exact
+
+    def _delta_below(self, gap: Array) -> Array:
+        response = -np.expm1(-gap) / (1 + exp(-self.guaranteed_epsilon))
+        return self.guaranteed_delta + (1 - self.guaranteed_delta) * response
+
     @cached_property
     def _top(self) -> TwoDoubles:
-        return TwoDoubles(self.guaranteed_epsilon, 0.0) if self.exact is None else TwoDoubles.of(self.exact)
+        return TwoDoubles.of(self.largest)
 
     def _delta(self, epsilon: Array) -> Array:
         top = self.guaranteed_epsilon

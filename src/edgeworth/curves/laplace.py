@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from edgeworth.curves.elementwise import Array, times_exp
 from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.exact import TwoDoubles
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 __all__ = ["LaplaceProfile", "LaplaceTradeOff"]
 
@@ -93,9 +90,17 @@ class LaplaceProfile(SymmetricProfile):
     def __post_init__(self) -> None:
         object.__setattr__(self, "theta", validation.non_negative(theta=self.theta))
 
+    @property
+    def largest(self) -> Fraction:
+        """Theta, or the quotient that it was rounded from."""
+        return Fraction(self.theta) if self.exact is None else self.exact
+
+    def _delta_below(self, gap: Array) -> Array:
+        return -np.expm1(-gap / 2)
+
     @cached_property
     def _top(self) -> TwoDoubles:
-        return TwoDoubles(self.theta, 0.0) if self.exact is None else TwoDoubles.of(self.exact)
+        return TwoDoubles.of(self.largest)
 
     def _delta(self, epsilon: Array) -> Array:
         exponent = np.where(epsilon < -self.theta, epsilon, -self._top.less(epsilon) / 2)

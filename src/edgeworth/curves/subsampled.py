@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.amplification import above_least, base_loss
+from edgeworth.amplification import above_least, base_loss, sampled_end
 from edgeworth.curves.profile import Profile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.errors import InvalidArgument
+from edgeworth.exact import TwoDoubles
 
 if TYPE_CHECKING:
     from edgeworth.curves.elementwise import Array
 
-__all__ = ["Subsampled", "SubsampledProfile"]
+__all__ = ["LARGEST_KNOWN", "Subsampled", "SubsampledProfile"]
+
+LARGEST_KNOWN = 700  # a loss of the base, beyond which its exponential overflows
+_NEAR = 0.5  # what e^(base loss) may have changed by from its end, to ask from there
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,26 @@ class Subsampled(TradeOff):
         return SubsampledProfile(self.base.profile(), self.rate)
 
 
+class _End(NamedTuple):
+    """The largest loss T of a direction, and the slope k of e^(base loss) against e^loss there, minus it forward.
+
+    From e^l = 1 - p + p e^L: a loss that is g below T has a base loss that is log(1 + k (e^g - 1)) from its end, or
+    -log(1 - k (1 - e^-g)) forward.
+    """
+
+    largest: TwoDoubles
+    slope: float
+    farthest: float
+    """The largest loss of the base: farther from it its profile is another formula."""
+
+    def gap_of_base(self, epsilon: Array) -> Array:
+        """How far below its largest loss the base is asked, 0 beyond it; nan where it is much farther."""
+        gap = np.maximum(self.largest.less(epsilon), 0.0)
+        rise = self.slope * np.expm1(np.minimum(gap, 1.0)) if self.slope > 0 else -self.slope * np.expm1(-gap)
+        of_base = np.abs(np.log1p(np.clip(rise, -_NEAR, _NEAR)))
+        return np.where((np.abs(rise) <= _NEAR) & (of_base <= self.farthest), of_base, np.nan)
+
+
 @dataclass(frozen=True)
 class SubsampledProfile(Profile):
     """delta_p(eps) = p delta(log(1 + (e^eps - 1)/p)) where e^eps > 1 - p, else 1 - e^eps.
@@ -71,9 +97,12 @@ class SubsampledProfile(Profile):
     def _delta(self, epsilon: Array) -> Array:
         inside = epsilon > self._least
         amplified = self.rate * self.base._delta(self._amplified(np.where(inside, epsilon, 0.0)))  # noqa: SLF001
-        return np.where(inside, amplified, -np.expm1(np.minimum(epsilon, 0.0)))
+        elsewhere = np.where(inside, amplified, -np.expm1(np.minimum(epsilon, 0.0)))
+        return elsewhere if self._ends is None else self._near(self._ends[0], epsilon, self.rate, elsewhere)
 
     def _log_delta(self, epsilon: Array) -> Array:
+        if self._ends is not None:
+            return super()._log_delta(epsilon)
         inside = epsilon > self._least
         amplified = self.base._log_delta(self._amplified(np.where(inside, epsilon, 0.0)))  # noqa: SLF001
         with np.errstate(divide="ignore"):
@@ -82,15 +111,35 @@ class SubsampledProfile(Profile):
 
     def _reverse_delta(self, epsilon: Array) -> Array:
         left = self._left(epsilon)
-        reached = np.where(left > 0, epsilon, 0.0)
-        return np.asarray(-np.expm1(-left) * self.base._reverse_delta(-self._amplified(-reached)))  # noqa: SLF001
+        reached, factor = np.where(left > 0, epsilon, 0.0), -np.expm1(-left)
+        elsewhere = np.asarray(factor * self.base._reverse_delta(-self._amplified(-reached)))  # noqa: SLF001
+        return elsewhere if self._ends is None else self._near(self._ends[1], epsilon, factor, elsewhere)
 
     def _log_reverse(self, epsilon: Array) -> Array:
+        if self._ends is not None:
+            return super()._log_reverse(epsilon)
         left = self._left(epsilon)
         reached = np.where(left > 0, epsilon, 0.0)
         with np.errstate(divide="ignore"):
             factor = np.log(-np.expm1(-left))
         return np.asarray(factor + self.base._log_reverse(-self._amplified(-reached)))  # noqa: SLF001
+
+    @cached_property
+    def _ends(self) -> tuple[_End, _End] | None:
+        """The largest losses forward and backward, where that of the base is a rational number."""
+        largest = self.base.largest
+        if self.rate == 1 or largest is None or not 0 < largest < LARGEST_KNOWN:
+            return None
+        greatest, least = sampled_end(largest, self.rate), sampled_end(-largest, self.rate)
+        growth = [math.exp(float(image - base)) / self.rate for image, base in ((greatest, largest), (least, -largest))]
+        end = float(largest)
+        return _End(TwoDoubles.of(greatest), -growth[0], end), _End(TwoDoubles.of(-least), growth[1], end)
+
+    def _near(self, end: _End, epsilon: Array, factor: Array | float, elsewhere: Array) -> Array:
+        """Delta next to an end and beyond it from the digits of the gap, which eps' no longer has."""
+        gap = end.gap_of_base(epsilon)
+        near = np.asarray(factor * self.base._delta_below(np.where(np.isnan(gap), 0.0, gap)))  # noqa: SLF001
+        return np.where(np.isnan(gap), elsewhere, near)
 
     def _left(self, epsilon: Array) -> Array:
         """-log(1 - p) - eps where that is positive, else 0: how far it is to the largest loss of this direction."""
