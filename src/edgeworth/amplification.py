@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["above_least", "base_loss", "sampled_end", "sampled_loss"]
+__all__ = ["above_least", "base_loss", "has_known_end", "sampled_end", "sampled_loss"]
 
 _LARGEST_EXPONENT = 700.0
+_LEAST = 1e-280  # of a loss times a rate: far less underflows
 _LOW = 0.5  # what 1 - p + p e^L may have lost of 1 before it is added up from its two parts
 _RARE, _TERMS = 1e-8, 6  # a rate below which so many terms less one of log(1 - p) leave 40 digits
 _DIGITS = 60
@@ -99,6 +100,11 @@ def _least(rate: float) -> TwoDoubles:
         return TwoDoubles.of(Fraction((1 - Decimal(rate)).ln()))
 
 
+def has_known_end(end: Fraction | None, rate: float) -> bool:
+    """Whether `sampled_end` applies to a symmetric base with this largest loss, and exponentials do not overflow."""
+    return end is not None and 0 < end < _LARGEST_EXPONENT and float(end) * rate > _LEAST
+
+
 @lru_cache(maxsize=1024)
 def sampled_end(end: Fraction, rate: float) -> Fraction:
     """The loss of the sample at a base loss that is a rational number, to some sixty digits.
@@ -106,7 +112,7 @@ def sampled_end(end: Fraction, rate: float) -> Fraction:
     >>> float(sampled_end(Fraction(1, 2), 0.25)) == float(sampled_loss(np.array([0.5]), 0.25)[0])
     True
     """
-    lost = -math.log10(min(abs(float(end)), 1.0) * rate) if end else 0.0
-    with localcontext(prec=_DIGITS + math.ceil(lost)):
+    lost = math.ceil(-math.log10(min(abs(float(end)), 1.0) * rate))
+    with localcontext(prec=_DIGITS + lost):
         base = Decimal(end.numerator) / Decimal(end.denominator)
         return Fraction((1 + Decimal(rate) * (base.exp() - 1)).ln())

@@ -16,6 +16,7 @@ import math
 import sys
 from functools import singledispatch
 
+from edgeworth.amplification import has_known_end
 from edgeworth.composition.result import ComposedCurve, nothing_ran, with_disclosure
 from edgeworth.curves import (
     ApproxDPTradeOff,
@@ -26,7 +27,6 @@ from edgeworth.curves import (
     ReplacedGaussianTradeOff,
     TradeOff,
 )
-from edgeworth.curves.subsampled import LARGEST_KNOWN
 from edgeworth.errors import Unsupported
 from edgeworth.losses import (
     BinaryLoss,
@@ -129,7 +129,7 @@ def _is_known(part: tuple[PrivacyLoss, int]) -> bool:
     """Whether the formula has all digits next to the largest loss."""
     loss, _ = part
     if isinstance(loss, SampledLoss | ReplacedLoss):
-        return loss.base.largest is not None and loss.base.largest < LARGEST_KNOWN
+        return has_known_end(loss.base.largest, loss.rate)
     return loss.largest is not None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeworth.amplification import sampled_end, sampled_loss
+from edgeworth.amplification import has_known_end, sampled_end, sampled_loss
 from edgeworth.losses import LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def top(loss: PrivacyLoss, direction: Direction) -> Top | None:
     base, rate = loss, 1.0
     if isinstance(loss, SampledLoss | ReplacedLoss):
         base, rate = loss.base, loss.rate
-        if base.null_only > 0 or base.alternative_only > 0 or base.largest is None or not 0 < base.largest < _LARGEST:
+        if base.null_only > 0 or base.alternative_only > 0 or not has_known_end(base.largest, rate):
             return None
     if (end := base.largest) is None:
         return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeworth import validation
-from edgeworth.amplification import above_least, base_loss, sampled_end
+from edgeworth.amplification import above_least, base_loss, has_known_end, sampled_end
 from edgeworth.curves.profile import Profile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.errors import InvalidArgument
@@ -19,9 +19,8 @@ from edgeworth.exact import TwoDoubles
 if TYPE_CHECKING:
     from edgeworth.curves.elementwise import Array
 
-__all__ = ["LARGEST_KNOWN", "Subsampled", "SubsampledProfile"]
+__all__ = ["Subsampled", "SubsampledProfile"]
 
-LARGEST_KNOWN = 700  # a loss of the base, beyond which its exponential overflows
 _NEAR = 0.5  # what e^(base loss) may have changed by from its end, to ask from there
 
 
@@ -128,7 +127,7 @@ class SubsampledProfile(Profile):
     def _ends(self) -> tuple[_End, _End] | None:
         """The largest losses forward and backward, where that of the base is a rational number."""
         largest = self.base.largest
-        if self.rate == 1 or largest is None or not 0 < largest < LARGEST_KNOWN:
+        if self.rate == 1 or largest is None or not has_known_end(largest, self.rate):
             return None
         greatest, least = sampled_end(largest, self.rate), sampled_end(-largest, self.rate)
         growth = [math.exp(float(image - base)) / self.rate for image, base in ((greatest, largest), (least, -largest))]
