@@ -175,7 +175,7 @@ class BinaryLoss(LatticeLoss):
         """Both atoms in decimal arithmetic."""
         with localcontext() as context:
             context.prec = digits + 10
-            epsilon = Decimal(self.epsilon)
+            epsilon = Decimal(self.largest.numerator) / Decimal(self.largest.denominator)
             lie = 1 / (1 + epsilon.exp())
             return [-epsilon, epsilon], [1 - lie, lie]
 

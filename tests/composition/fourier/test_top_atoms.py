@@ -117,7 +117,22 @@ def test_different_strides_share_their_last_atoms():
 def test_points_that_are_no_multiples_of_one_number_are_not_rational():
     assert lattice_sum(TotalLoss.of(ew.RandomizedResponse(0.1) ** 3 * ew.RandomizedResponse(0.2))).points is not None
     assert lattice_sum(TotalLoss.of(ew.RandomizedResponse(0.1) ** 3 * ew.RandomizedResponse(0.3))).points is None
-    assert lattice_sum(TotalLoss.of(ew.DiscreteGaussian(4.0))).points is None
+    assert lattice_sum(TotalLoss.of(ew.PoissonSampled(ew.DiscreteLaplace(2.0), 0.1) * ew.DiscreteLaplace(2.0))) is None
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [ew.DiscreteGaussian(4.0, sensitivity=3) ** 7, ew.PoissonSampled(ew.DiscreteLaplace(2.3), 0.01) ** 11],
+    ids=repr,
+)
+def test_points_without_a_rational_last_one_are_known_as_well(mechanism):
+    law = lattice_sum(TotalLoss.of(mechanism))
+    assert law.top is None
+    for one in (law, law.mirror):
+        assert not one.points.is_last
+        for m in (one.points.number, one.points.number - 3, 5):
+            assert float(one.points.loss(m)) == pytest.approx(one.loss(np.array([float(m)]))[0], rel=1e-14, abs=1e-15)
+    assert law.points.loss(4) == -law.mirror.points.loss(-4)
 
 
 def test_the_points_are_where_the_sum_says_in_both_directions():
@@ -125,9 +140,9 @@ def test_the_points_are_where_the_sum_says_in_both_directions():
     alone = lattice_sum(TotalLoss.of(ew.DiscreteLaplace(7.0, sensitivity=4) ** 5))
     assert law.points is None  # 2/7 as a double is not the quotient
     for one in (alone, alone.mirror):
-        for m in (one.points.last, one.points.last - 3, 0):
+        for m in (one.points.number, one.points.number - 3, 0):
             assert one.points.loss(m) == pytest.approx(one.loss(np.array([float(m)]))[0], rel=1e-14, abs=1e-14)
-        assert one.points.loss(one.points.last) == Fraction(20, 7)
+        assert one.points.loss(one.points.number) == Fraction(20, 7)
 
 
 @given(

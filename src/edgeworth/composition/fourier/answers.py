@@ -85,7 +85,7 @@ class OneWay:
         """The same of either from the last atoms, where these are known one by one; exactly 0 beyond them."""
         if self.law.points is None or self.law.top is None:
             return None
-        below = self.law.points.last - m
+        below = self.law.points.number - m
         return (0.0, 0.0) if below < 0 else self.law.top.read(below, slope=slope)
 
     # --- between them
@@ -117,8 +117,8 @@ class OneWay:
 
     def _is_past(self, t: float) -> bool:
         """Whether no loss is larger than t."""
-        if self.law.points is not None:
-            return bool(self.law.points.largest <= t)
+        if self.law.points is not None and self.law.points.is_last:
+            return bool(self.law.points.anchor <= t)
         return t >= self.law.support[1] + self.law.doubt(t)
 
     def _slack(self, m: int, t: float, slope: float) -> float:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeworth.amplification import has_known_end, sampled_end
+from edgeworth.composition.fourier.exact_exponent import ExactExponent
 from edgeworth.composition.fourier.top_atoms import TopAtoms, TopPart
-from edgeworth.losses import DiscreteGaussianLoss, Nodes
+from edgeworth.losses import DiscreteGaussianLoss, Nodes, SampledLoss
 from edgeworth.losses.moments import tilted_cumulants_of_nodes
 
 if TYPE_CHECKING:
@@ -28,26 +30,30 @@ _PER_SIGMA = 8  # atoms of discrete Gaussian noise in a standard deviation at th
 
 
 class RationalPoints(NamedTuple):
-    """The lattice points as rational numbers, counted from the last: T_m = largest - (last - m) step."""
+    """The lattice points as rational numbers, or to some fifty digits: T_m = anchor + (m - number) step."""
 
-    largest: Fraction
+    anchor: Fraction
     step: Fraction
-    last: int
+    number: int
+    is_last: bool
+    """Whether the anchor is the last point, and minus it the first."""
 
     @property
     def mirror(self) -> RationalPoints:
-        """Of -T; the first point is minus the last."""
-        return RationalPoints(self.largest, self.step, int(2 * self.largest / self.step) - self.last)
+        """Of -T."""
+        if self.is_last:
+            return RationalPoints(self.anchor, self.step, int(2 * self.anchor / self.step) - self.number, is_last=True)
+        return RationalPoints(-self.anchor, self.step, -self.number, is_last=False)
 
     def loss(self, m: int) -> Fraction:
         """T_m."""
-        return self.largest - (self.last - m) * self.step
+        return self.anchor + (m - self.number) * self.step
 
     def first_past(self, loss: float) -> tuple[int, float]:
         """The first point beyond a loss less than the last one, and how far it is beyond: never 0, rounded once."""
-        gap = self.largest - Fraction(loss)
+        gap = self.anchor - Fraction(loss)
         steps = math.ceil(gap / self.step) - 1
-        return self.last - steps, float(gap - steps * self.step)
+        return self.number - steps, float(gap - steps * self.step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +74,10 @@ class LatticeSum:
     support: tuple[float, float]
     rounding: float
     """What different spacings may add to that which the rounding of T is relative to."""
+    exponent: ExactExponent
+    """The moments in decimals."""
     points: RationalPoints | None = None
-    """The points themselves, where the doubles given make them rational numbers."""
+    """The points themselves, where the doubles given make them rational numbers, or logarithms of such exponentials."""
     top: TopAtoms | None = None
     """The last atoms then, of T and of its mirror image."""
 
@@ -96,6 +104,7 @@ class LatticeSum:
             (1 - self.steepest[1], 1 - self.steepest[0]),
             (-self.support[1], -self.support[0]),
             self.rounding,
+            self.exponent._replace(mirrored=not self.exponent.mirrored),
             None if self.points is None else self.points.mirror,
             self.top,
         )
@@ -163,27 +172,45 @@ def lattice_sum(total: TotalLoss) -> LatticeSum | None:
         total.steepest,
         total.support,
         math.fsum(n * most for most, n in zip(reach, counts, strict=True)) if uneven else 0.0,
+        ExactExponent(tuple(kept)),
         points,
-        None if points is None else _top(kept, known, strides, float(points.step)),
+        _top(kept, known, strides, float(points.step)) if points is not None and points.is_last else None,
     )
 
 
 def _points(
     kept: list[tuple[PrivacyLoss, int]], lattices: list[Lattice], strides: tuple[int, ...]
 ) -> RationalPoints | None:
-    """The points as rational numbers, if every largest loss is one and the spacings are multiples of one step.
-
-    A law whose largest loss is one has its atoms evenly from minus that to that.
-    """
-    largest, last, steps = Fraction(0), 0, set()
+    """The points, if all atoms are known to many digits and the spacings are multiples of one step."""
+    anchor, number, steps = Fraction(0), 0, set()
+    is_last = all(loss.largest is not None for loss, _ in kept)
     for (loss, n), lattice, stride in zip(kept, lattices, strides, strict=True):
-        if loss.largest is None:
+        ends = _two_atoms(loss, lattice)
+        if ends is None:
             return None
-        spaces = lattice.log_null.size - 1
-        largest += n * loss.largest
-        last += n * stride * (lattice.first + spaces)
-        steps.add(2 * loss.largest / (spaces * stride))
-    return RationalPoints(largest, steps.pop(), last) if len(steps) == 1 else None
+        (low, first), (high, last) = ends
+        anchor += n * high
+        number += n * stride * last
+        steps.add((high - low) / ((last - first) * stride))
+    return RationalPoints(anchor, steps.pop(), number, is_last) if len(steps) == 1 else None
+
+
+def _two_atoms(loss: PrivacyLoss, lattice: Lattice) -> tuple[tuple[Fraction, int], tuple[Fraction, int]] | None:
+    """Two atoms to many digits, each with its number, the last one of all if there is a last; None if not known.
+
+    A law whose largest loss is a rational number has its atoms evenly from minus that to that.
+    """
+    first, last = lattice.first, lattice.first + lattice.log_null.size - 1
+    if loss.largest is not None:
+        return (-loss.largest, first), (loss.largest, last)
+    if isinstance(loss, DiscreteGaussianLoss):
+        half = loss.sensitivity / (2 * Fraction(loss.sigma) ** 2)
+        return (-loss.sensitivity * half, 0), ((2 - loss.sensitivity) * half, 1)
+    if isinstance(loss, SampledLoss) and loss.base.alternative_only == 0 and last - first == 1:
+        end, rate = loss.base.largest, loss.rate
+        if end is not None and has_known_end(end, rate):
+            return (sampled_end(-end, rate), first), (sampled_end(end, rate), last)
+    return None
 
 
 def _top(

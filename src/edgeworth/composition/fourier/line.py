@@ -44,6 +44,7 @@ _BEYOND = 0.1 * 2.0 ** np.arange(10)  # how far beyond the tilt Chernoff's bound
 _SLACK = 1e-9  # of K at those tilts, relative and absolute, where only a bound is wanted; and of every step:
 _STEP_SLACK = 1e-14
 _MOST_WORK = 3e7  # frequencies times atoms
+_FINE = 1e-11  # an error of K(c) + (pole - c) T_m beyond which decimals are worth their time
 _READ, _WAVE = 500.0, 0.3  # units of work for a reading, and for a wave
 _FEW_TERMS = 64  # all of them are taken
 _MOST_TERMS = 50_000
@@ -143,21 +144,31 @@ class FourierLine:
     def values(self, kind: Kind, m: Array) -> tuple[Array, Array]:
         """The sums of one kind at lattice points m, and bounds on their errors but for aliases."""
         threshold = self.law.loss(m)
-        tilt = (0.0 if kind == "alpha" else 1.0) - self.c
-        exponent = tilt * threshold
         terms = self._prepared(kind)
         away = self.law.step * (m - self._centre)
         spend(_READ + _WAVE * away.size * self.t.size)
         wave = np.exp(np.multiply.outer(away, -1j * self.t))
-        front = np.exp(np.minimum(self.k + exponent, _LARGEST_EXPONENT)) / self.size
+        log_front, scale = self._log_front(0.0 if kind == "alpha" else 1.0, m, threshold)
+        front = np.exp(np.minimum(log_front, _LARGEST_EXPONENT)) / self.size
         value = front * np.sum(wave * terms.term, axis=1).real
-        scale = self.k_error + 8 * _UNIT * (abs(self.k) + abs(tilt) * self.law.size_of(threshold))
         numbers = np.abs(m) + abs(self._centre)
         size = np.abs(away) + np.where(numbers < _MOST_EXACT, 0.0, self.law.step * numbers)
         error = front * (terms.fixed + terms.growing * size) * np.exp(np.minimum(scale, 1.0))
         error = (error + np.abs(value) * np.expm1(np.minimum(scale, 1.0))) * (1 + 1e-6)
-        sane = (self.k + exponent < _LARGEST_EXPONENT) & (scale < 1.0)
+        sane = (log_front < _LARGEST_EXPONENT) & (scale < 1.0)
         return value, np.where(sane, error, math.inf)
+
+    def _log_front(self, pole: float, m: Array, threshold: Array) -> tuple[Array, Array]:
+        """K(c) + (pole - c) T_m and its error; in decimals where doubles have too few digits, of very many steps."""
+        tilt = pole - self.c
+        exponent = self.k + tilt * threshold
+        error = self.k_error + 8 * _UNIT * (abs(self.k) + abs(tilt) * self.law.size_of(threshold))
+        if self.law.points is None or not float(np.max(error, initial=0.0)) > _FINE:
+            return exponent, error
+        exact = [self.law.exponent.at(self.c, pole, self.law.points.loss(int(x))) for x in m.tolist()]
+        if None in exact:
+            return exponent, error
+        return np.array(exact, dtype=np.float64), 8 * _UNIT * np.abs(np.array(exact, dtype=np.float64))
 
     def ends(self, kind: Kind, m: Array) -> Ends:
         """Both ends at every lattice point m."""
