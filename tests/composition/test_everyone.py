@@ -123,3 +123,42 @@ def test_where_f_underflows_nobody_overflows():
     mixed = runs * ew.RandomizedResponse(0.216) * ew.ApproxDP(0.511, 1.74e-11) ** 2
     found = ew.account(mixed).tradeoff(4.63e-5)
     assert (found.lower, found.upper < 1e-300) == (0, True)
+
+
+class Ways(Says):
+    """Answers with two ends for each direction, and keeps the directions that it was asked for."""
+
+    def __init__(self, **ends):
+        self.ends, self.asked = ends, []
+
+    def delta(self, direction, argument):
+        self.asked.append(direction)
+        return Ends(*(np.full(argument.size, end) for end in self.ends[direction]))
+
+    epsilon = delta
+
+
+@pytest.mark.parametrize("reading", ["delta", "epsilon"])
+def test_a_direction_that_is_surely_less_is_not_asked_for_once_a_reading_is_wide(reading):
+    first = Ways(both=(0.3, 0.5), forward=(0.3, 0.4))
+    second = Ways(forward=(0.35, 0.35))
+    rough = Ways(forward=(0.2, 0.6), backward=(0.0, 0.1))
+    asked = Everyone([Turn(first, 10.0), Turn(second, 10.0)], 1e-6, lambda: rough)
+    found = getattr(asked, reading)("both", np.array([0.5]))
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.35], [0.35])
+    assert (first.asked, second.asked) == (["both", "forward"], ["forward"])
+
+
+def test_where_neither_direction_is_surely_less_both_are_asked_for():
+    first, second = Ways(both=(0.3, 0.5)), Ways(both=(0.4, 0.4))
+    rough = Ways(forward=(0.2, 0.6), backward=(0.0, 0.3))
+    found = Everyone([Turn(first, 10.0), Turn(second, 10.0)], 1e-6, lambda: rough).delta("both", np.array([0.5]))
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.4], [0.4])
+    assert (first.asked, second.asked) == (["both"], ["both"])
+
+
+def test_the_smaller_direction_of_very_many_samples_may_have_no_digits():
+    runs = ew.PoissonSampled(ew.DiscreteGaussian(0.5, sensitivity=2), 1.7e-5) ** 534072044
+    found = ew.account(runs).delta(5873.7)
+    assert found.lower > 0
+    assert found.upper - found.lower < 1e-6 * found.upper

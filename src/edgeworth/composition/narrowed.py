@@ -92,7 +92,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
     if row.answers is not in_turn.dense_lines and total.is_exact:
-        answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide)
+        quick = partial(moments.prepared, total) if _has_moments(total) else None
+        answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide, quick)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
     rough = (

@@ -9,20 +9,17 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from edgeworth.composition.decimal_moments import DIGITS, decimal_moments
 from edgeworth.losses import DiscreteGaussianLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from fractions import Fraction
 
     from edgeworth.losses import PrivacyLoss
 
 __all__ = ["ExactExponent"]
 
-_DIGITS = 50
 _SMOOTH = 2.5  # a sigma from which on the sum over all atoms is an integral to 53 digits
-_REACH = 15.2  # sigmas beyond which e^(-x^2/2) is below 10^-50
-_MOST_NODES = 200
 
 
 class ExactExponent(NamedTuple):
@@ -33,8 +30,8 @@ class ExactExponent(NamedTuple):
 
     def at(self, c: float, pole: float, threshold: Fraction) -> float | None:
         """K(c) - (c - pole) t, the nearest double; None where a step has too many atoms."""
-        with localcontext(prec=_DIGITS):
-            total = (Decimal(pole) - Decimal(c)) * _decimal(threshold)
+        with localcontext(prec=DIGITS):
+            total = (Decimal(pole) - Decimal(c)) * Decimal(threshold.numerator) / Decimal(threshold.denominator)
             for loss, n in self.parts:
                 one = _log_moment(loss, c, self.mirrored)
                 if one is None:
@@ -45,35 +42,10 @@ class ExactExponent(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _log_moment(loss: PrivacyLoss, c: float, mirrored: bool) -> Decimal | None:
-    """Log E_P[e^(cL)] of one step; of the mirror image that at 1 - c."""
-    with localcontext(prec=_DIGITS):
-        tilt = 1 - Decimal(c) if mirrored else Decimal(c)
-        if isinstance(loss, DiscreteGaussianLoss):
-            return _of_discrete_gaussian(loss.sigma, loss.sensitivity, tilt)
-        nodes = loss.decimal_nodes(_DIGITS)
-        if nodes is None or len(nodes[0]) > _MOST_NODES:
-            return None
-        return _sum(weight * (tilt * place).exp() for place, weight in zip(*nodes, strict=True)).ln()
-
-
-def _of_discrete_gaussian(sigma: float, sensitivity: int, tilt: Decimal) -> Decimal:
-    """(c^2 - c) D^2/(2 sigma^2) + log(theta(cD)/theta(0)), theta(a) the sum of e^(-(k-a)^2/(2 sigma^2)) over all k."""
-    half = 1 / (2 * Decimal(sigma) ** 2)
-    smooth = (tilt * tilt - tilt) * sensitivity**2 * half
-    if sigma >= _SMOOTH:
-        return smooth
-    reach = int(_REACH * sigma) + 2
-
-    def theta(place: Decimal) -> Decimal:
-        middle = int(place.to_integral_value())
-        return _sum((-((k - place) ** 2) * half).exp() for k in range(middle - reach, middle + reach + 1))
-
-    return smooth + (theta(tilt * sensitivity) / theta(Decimal(0))).ln()
-
-
-def _sum(terms: Iterable[Decimal]) -> Decimal:
-    return sum(terms, Decimal(0))
-
-
-def _decimal(number: Fraction) -> Decimal:
-    return Decimal(number.numerator) / Decimal(number.denominator)
+    """Log E_P[e^(cL)] of one step, or of its mirror image; of smooth discrete noise (c^2 - c) D^2/(2 sigma^2)."""
+    if isinstance(loss, DiscreteGaussianLoss) and loss.sigma >= _SMOOTH:
+        with localcontext(prec=DIGITS):
+            tilt = Decimal(c)
+            return (tilt * tilt - tilt) * loss.sensitivity**2 / (2 * Decimal(loss.sigma) ** 2)
+    moments = decimal_moments(loss, c, mirrored)
+    return None if moments is None else moments.log_moment

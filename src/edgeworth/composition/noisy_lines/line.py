@@ -340,11 +340,12 @@ def _power(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float
 
 def _power_by_logarithm(step: StepWaves, block: Block) -> tuple[Complex, Array, Array | float]:
     """The same as e^(n log(1 + d)), d = phi - 1 accurate where it is small."""
-    log, modulus = logarithm(step.less_one(block))
+    d, error = step.less_one(block)
+    log, modulus = logarithm(d)
     log *= step.count
     with np.errstate(under="ignore"):
         value = np.exp(log)
-        error = (step.still + step.lean * block.y) / modulus
+        error = error / modulus
         bound = np.exp(np.minimum(log.real + step.count * np.log1p(error), _LARGEST_EXPONENT))
     return value, bound, 8 * UNIT * (1 + np.abs(log))
 

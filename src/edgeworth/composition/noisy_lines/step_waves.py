@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
+from edgeworth.composition.contour.mean_apart import MeanApart, WaveNodes
 from edgeworth.composition.contour.sampled_laplace import sampled_laplace_decay
 from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.contour.waves import wave_less_one
+from edgeworth.composition.decimal_moments import decimal_moments
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
 from edgeworth.composition.work import spend
@@ -50,6 +52,7 @@ BLOCK = 2**14  # frequencies at a time: a quarter of a megabyte an array
 _WAVE, _GATHERED = 0.3, 0.2  # units of work for a wave, and for a product of two that are gathered
 _NATS = 45.0  # tilted masses that weigh less than e^-45 together are left out
 _MOST_ATOMS = 20_000
+_VERY_MANY = 100_000  # equal steps, whose ulps of first order count too much
 _WORTH = 8  # times as many frequencies as are asked for are affordable in one product of matrices
 _LIKE_GAUSSIAN = 2.0  # sigma from which on discrete Gaussian noise has the moments of continuous noise to 1e-30
 _ROOM = 9.6  # sigmas around the peak of the tilted law
@@ -123,6 +126,8 @@ class StepWaves:
     lean: float = math.inf
     bend: float = math.inf
     """At least E|L - m|, by which |phi| changes with y at the most."""
+    apart: MeanApart | None = None
+    """The same law with its mean apart, of very many steps: the origin is 0 then."""
 
     @property
     def is_laplace(self) -> bool:
@@ -156,14 +161,18 @@ class StepWaves:
         spend(_GATHERED * number.size * self.place.size)
         return np.asarray(np.einsum("kp,pk->k", coarse[number], fine[:, column]))
 
-    def less_one(self, block: Block) -> Complex:
-        """Phi - 1 of masses, accurate where it is small: of two waves less one, a and b, a + b + ab is that of both.
+    def less_one(self, block: Block) -> tuple[Complex, Array]:
+        """Phi - 1 of masses, accurate where it is small, and its error.
 
-        Small losses make small terms, so that very many steps do not add up the ulps of 1.
+        Of two waves less one, a and b, a + b + ab is that of both. Small losses make small terms, so that very many
+        steps do not add up the ulps of 1.
         """
+        if self.apart is not None:
+            spend(_WAVE * block.k.size * self.place.size)
+            return self.apart.at(block.y)
         far, near, (number, column) = block.waves_less_one(self.place)
         both = (far * self.weight) @ near + (far @ self.weight)[:, None] + self.weight @ near
-        return np.asarray(both[number, column])
+        return np.asarray(both[number, column]), np.asarray(self.still + self.lean * block.y)
 
     def _laplace(self, turn: Complex, y: Array) -> Complex:
         """[e^(i theta y) (1 + 1/(2w)) + e^(-2 a theta) e^(-i theta y) (1 - 1/(2w))]/(2S), w = a + iy."""
@@ -244,22 +253,31 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
     still = 2 * dropped + 4 * missing
     of_weights = part.noise + (float(part.weight @ part.noise) + (6 * weight.size + 16) * UNIT)
     noise = 2 * float(part.weight @ of_weights) + still
-    length = float(place[-1] - place[0])
-    drift = 8 * UNIT * (float(weight @ np.abs(place)) + length)
-    lean = 2 * float((weight * of_weights[first:last]) @ np.abs(place - place[-1 if mirrored else 0]))
+    away = np.abs(place - place[-1 if mirrored else 0])
+    drift = 16 * UNIT * float(weight @ away)
+    lean = 2 * float((weight * of_weights[first:last]) @ away)
     lean += float(weight @ off[first:last]) + drift
     moment_error = part.log_moment_error + 4 * missing * (1 + abs(tilt))
     slack = float(np.max(off[first:last]))
+    log_moment, apart = part.log_moment, None
+    if count >= _VERY_MANY and (exact := decimal_moments(loss, c, mirrored)) is not None:
+        log_moment, mean = float(exact.log_moment), float(exact.mean)
+        moment_error = 2 * UNIT * abs(log_moment)
+        turned = -part.loss if mirrored else part.loss
+        blur = off + 16 * UNIT * np.abs(turned)
+        waves = WaveNodes(turned, part.weight, part.weight, part.noise, blur, 4 * missing)
+        apart = MeanApart(mean, 2 * UNIT * abs(mean), waves)
     if mirrored:
         place, weight = -place[::-1], weight[::-1]
+    origin = 0.0 if apart is not None else float(place[0])
     return StepWaves(
         count,
-        float(place[0]),
-        np.asarray(place - place[0]),
+        origin,
+        np.asarray(place - origin),
         np.ascontiguousarray(weight),
         noise,
         drift,
-        part.log_moment,
+        log_moment,
         moment_error,
         share,
         decay,
@@ -268,6 +286,7 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
         still,
         lean,
         float(weight @ np.abs(place - float(weight @ place))) * (1 + 1e-9),
+        apart,
     )
 
 
