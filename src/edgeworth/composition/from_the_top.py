@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FromTheTop"]
 
+_WAYS: tuple[Direction, ...] = ("forward", "backward")
 _UNIT = 2.0**-53
 _NEAR = 1e-2  # of the largest loss, from where on fractions are looked at beside Laplace noise
 _TINY, _LARGEST_ERROR = 1e-290, 1e-12  # beyond which others are asked: of very many equal steps these have more digits
@@ -55,12 +57,12 @@ class FromTheTop(Forwarding):
 
     def __init__(self, answers: Answers, total: TotalLoss) -> None:
         super().__init__(answers)
-        self._tops = {direction: _tops(total, direction) for direction in ("forward", "backward")}
+        self._total = total
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
         lower, upper = (np.full(epsilon.size, math.nan) for _ in range(2))
-        tops = [self._tops[way] for way in (("forward", "backward") if direction == "both" else (direction,))]
+        tops = [_tops(self._total, way) for way in (_WAYS if direction == "both" else (direction,))]
         if None not in tops:
             least = max(float(one.largest) - one.reach for one in tops if one)
             for index in np.flatnonzero((epsilon >= least) & np.isfinite(epsilon)):
@@ -94,6 +96,7 @@ def _read(tops: _Tops, gap: Fraction) -> tuple[float, float]:
     return mass * lower * (1 - error), mass * upper * (1 + error)
 
 
+@lru_cache(maxsize=16)
 def _tops(total: TotalLoss, direction: Direction) -> _Tops | None:
     """The product of the masses, the sum of the losses; None where one step has no known top."""
     steps = [(top(loss, direction), n) for loss, n in total.parts if n > 0 and loss.support != (0.0, 0.0)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from edgeworth.composition import (
     around_values,
     contour,
+    decimals,
     equal_samples,
     in_turn,
     lattice,
@@ -243,6 +244,7 @@ def _always(_: TotalLoss) -> bool:
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
 _MOST_OF_IT = 6.5e7
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
+    (decimals.applies, lambda total, _: decimals.prepared(total), 4e7),
     (contour.applies, in_turn.by_contour, 2.5e7),
     (spread.applies, in_turn.on_points, 3e7),
     (_has_a_lattice, in_turn.lattice_closely, 8e7),

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.composition.decimal_moments import DIGITS, decimal_moments
+from edgeworth.composition.decimals.moments import DIGITS, decimal_moments
 from edgeworth.losses import DiscreteGaussianLoss
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from edgeworth.composition.contour.mean_apart import MeanApart, WaveNodes
 from edgeworth.composition.contour.sampled_laplace import sampled_laplace_decay
 from edgeworth.composition.contour.tilted_part import tilt_nodes
 from edgeworth.composition.contour.waves import wave_less_one
-from edgeworth.composition.decimal_moments import decimal_moments
+from edgeworth.composition.decimals.moments import decimal_moments
 from edgeworth.composition.lattice.masses import masses
 from edgeworth.composition.lattice.outside import NOTHING
 from edgeworth.composition.work import spend

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.moments import DecimalNodes
 
-__all__ = ["DIGITS", "DecimalMoments", "decimal_moments"]
+__all__ = ["DIGITS", "DecimalMoments", "decimal_moments", "decimal_nodes"]
 
-DIGITS = 50
+DIGITS = 80
 _REACH = 15.2  # sigmas beyond which e^(-x^2/2) is below 10^-50
 _NOTHING = Decimal(10) ** -35  # of the tilted mass: what the last atoms of an endless row must be less than
 _MOST_ATOMS = 4000
@@ -35,7 +35,7 @@ def decimal_moments(loss: PrivacyLoss, c: float, mirrored: bool) -> DecimalMomen
     """Of one step, or of its mirror image -L under Q; None where it has too many atoms, or its row ends too soon."""
     with localcontext(prec=DIGITS):
         tilt = 1 - Decimal(c) if mirrored else Decimal(c)
-        atoms = _atoms(loss, max(math.ceil(abs(tilt)), 1))
+        atoms = decimal_nodes(loss, max(math.ceil(abs(tilt)), 1), _REACH)
         if atoms is None:
             return None
         mass = [weight * (tilt * place).exp() for place, weight in zip(*atoms, strict=True)]
@@ -47,27 +47,32 @@ def decimal_moments(loss: PrivacyLoss, c: float, mirrored: bool) -> DecimalMomen
 
 
 @lru_cache(maxsize=32)
-def _atoms(loss: PrivacyLoss, steepest: int) -> DecimalNodes | None:
-    """Losses and weights, in order; of an endless row as many as tilts up to that one need."""
+def decimal_nodes(loss: PrivacyLoss, steepest: int, reach: float) -> DecimalNodes | None:
+    """Losses and weights under P, in order; of an endless row those that tilts up to that one move to so many sigmas.
+
+    None where they are too many.
+    """
     if isinstance(loss, SampledLoss):
-        base, p = _atoms(loss.base, steepest), Decimal(loss.rate)
+        base, p = decimal_nodes(loss.base, steepest, reach), Decimal(loss.rate)
         if base is None or loss.base.alternative_only > 0 or loss.base.null_only > 0:
             return None
-        return [(1 + p * (place.exp() - 1)).ln() for place in base[0]], base[1]
+        with localcontext(prec=DIGITS):
+            return [(1 + p * (place.exp() - 1)).ln() for place in base[0]], base[1]
     if isinstance(loss, DiscreteGaussianLoss):
-        return _discrete_gaussian(loss.sigma, loss.sensitivity, steepest)
+        return _discrete_gaussian(loss.sigma, loss.sensitivity, math.ceil(reach * loss.sigma) + 2, steepest)
     nodes = loss.decimal_nodes(DIGITS) if loss.is_atomic else None
     return None if nodes is None or len(nodes[0]) > _MOST_ATOMS else nodes
 
 
-def _discrete_gaussian(sigma: float, sensitivity: int, steepest: int) -> DecimalNodes | None:
-    last = math.ceil(_REACH * sigma) + 2 + steepest * sensitivity
+def _discrete_gaussian(sigma: float, sensitivity: int, reach: int, steepest: int) -> DecimalNodes | None:
+    last = reach + steepest * sensitivity
     if 2 * last > _MOST_ATOMS:
         return None
-    half, numbers = 1 / (2 * Decimal(sigma) ** 2), range(-last, last + 1)
-    weight = [(-half * k * k).exp() for k in numbers]
-    whole = decimal_sum(weight)
-    return [(2 * k - sensitivity) * sensitivity * half for k in numbers], [w / whole for w in weight]
+    with localcontext(prec=DIGITS):
+        half, numbers = 1 / (2 * Decimal(sigma) ** 2), range(-last, last + 1)
+        weight = [(-half * k * k).exp() for k in numbers]
+        whole = decimal_sum(weight)
+        return [(2 * k - sensitivity) * sensitivity * half for k in numbers], [w / whole for w in weight]
 
 
 def decimal_sum(terms: Iterable[Decimal]) -> Decimal:
