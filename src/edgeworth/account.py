@@ -195,7 +195,7 @@ class Account:
         """f(alpha): the least miss rate of any attacker with false-alarm rate alpha."""
         grid = validation.probabilities(alpha=alpha)
         with one_reading(grid.size):
-            composed, slack = self._composed, self._composed.rounding
+            composed, slack = self._composed, self._composed.rounding_of_f
             value = composed.value(grid)
             if composed.lower is None or composed.upper is None:
                 return self._bracket(*trivial_tradeoff_ends(grid), value)
@@ -220,7 +220,7 @@ class Account:
             lower = np.maximum(np.nextafter(1 - np.asarray(miss.upper), -1.0), grid)
             upper = np.clip(np.nextafter(1 - np.asarray(miss.lower), 2.0), grid, 1.0)
             if knows_power(composed.lower):
-                slack = max(composed.rounding, _GROUP_ULPS)  # of 1 - f itself, where it is more than a difference
+                slack = max(composed.rounding_of_f, _GROUP_ULPS)  # of 1 - f itself, where it is more than a difference
                 lower = np.maximum(lower, composed.upper.power(grid) * (1 - slack))
                 upper = np.clip(np.minimum(upper, composed.lower.power(grid) * (1 + slack)), lower, 1.0)
             return self._bracket(lower, upper, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,13 @@ class ComposedCurve:
     upper: TradeOff | None = None
     rounding: float = 0.0
     shift: float = 0.0
+    less_of_f: float | None = None
+    """The rounding of f alone, where it is less."""
+
+    @property
+    def rounding_of_f(self) -> float:
+        """That of f and of 1 - f, by its own formula."""
+        return self.rounding if self.less_of_f is None else self.less_of_f
 
     def map(self, change: Callable[[TradeOff], TradeOff]) -> ComposedCurve:
         """The same change of all three curves; it must preserve the order of trade-off functions."""
@@ -49,7 +56,7 @@ class ComposedCurve:
         same = self.lower is self.value and self.upper is self.value
         lower = value if same else self.lower and change(self.lower)
         upper = value if same else self.upper and change(self.upper)
-        return ComposedCurve(value, self.certificate, lower, upper, self.rounding, self.shift)
+        return replace(self, value=value, lower=lower, upper=upper)
 
 
 def with_disclosure(curve: TradeOff, total: TotalLoss, lean: int = 0) -> TradeOff:
