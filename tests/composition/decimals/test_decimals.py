@@ -127,7 +127,7 @@ def test_auto_has_the_digits_that_a_list_of_doubles_has_not():
 
 def test_both_directions_and_many_epsilons():
     answers = decimals.prepared(TotalLoss.of(CASES["one sample"][0]))
-    epsilon = np.array([-math.inf, -2e4, -1.0, 0.0, 0.3, 1e5, math.inf])
+    epsilon = np.array([-math.inf, -2e5, -1.0, 0.0, 0.3, 2e5, math.inf])
     one, other = (answers.delta(way, epsilon) for way in ("forward", "backward"))
     both = answers.delta("both", epsilon)
     assert both.upper.tolist() == np.maximum(one.upper, other.upper).tolist()
@@ -155,6 +155,7 @@ def test_the_decimals_of_the_caller_do_not_matter():
         ew.DiscreteGaussian(30.0),
         ew.PoissonSampled(ew.DiscreteGaussian(0.5), 0.1) ** 12,
         ew.RandomizedResponse(0.5) ** 40_000,
+        ew.RandomizedResponse(60_000.0) ** 2,
     ],
     ids=repr,
 )

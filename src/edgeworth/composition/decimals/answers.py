@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.both_ways import PerhapsSymmetric
-from edgeworth.composition.decimals.atoms import ERROR, LOST, DecimalLaw, decimal_law, is_listable
+from edgeworth.composition.decimals.atoms import ERROR, FARTHEST, LOST, DecimalLaw, decimal_law, is_listable
 from edgeworth.composition.decimals.moments import DIGITS
 from edgeworth.composition.work import spend
 from edgeworth.errors import Unsupported
@@ -27,7 +27,6 @@ __all__ = ["applies", "prepared"]
 
 _ROUNDING = 1e-15  # relative: more than that of a decimal that becomes a double
 _READING = 2e3  # units of work
-_MOST_EPSILON = 1e4  # e^eps is a decimal far beyond, but no reading is
 
 
 def applies(total: TotalLoss) -> bool:
@@ -58,7 +57,7 @@ class DecimalAnswers(PerhapsSymmetric):
 
     def _delta(self, law: DecimalLaw, epsilon: float) -> tuple[float, float]:
         spend(_READING)
-        if not abs(epsilon) < _MOST_EPSILON:
+        if not abs(epsilon) < FARTHEST:  # no loss listed is so large
             return max(0.0, -math.expm1(min(epsilon, 0.0))) * (1 - _ROUNDING), 1.0 if epsilon < 0 else float(LOST)
         with localcontext(prec=DIGITS):
             return _doubles(*law.delta(Decimal(epsilon)))
@@ -99,7 +98,7 @@ class DecimalAnswers(PerhapsSymmetric):
         law, values = self._laws["forward"], []
         with localcontext(prec=DIGITS):
             for x in t.tolist():
-                at = Decimal(min(max(x, -_MOST_EPSILON), _MOST_EPSILON))
+                at = Decimal(min(max(x, -FARTHEST), FARTHEST))
                 k = law.first_past(at)
                 value = law.alternative_before[k] + at.exp() * law.null_from[k]
                 values.append(float(value) * (1 - _ROUNDING))

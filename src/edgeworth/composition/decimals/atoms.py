@@ -8,6 +8,8 @@ from decimal import Decimal, localcontext
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from edgeworth.composition.decimals.moments import DIGITS, decimal_nodes
 from edgeworth.composition.work import spend
 from edgeworth.errors import Unsupported
@@ -16,10 +18,11 @@ from edgeworth.losses import DiscreteGaussianLoss, SampledLoss
 if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
 
-__all__ = ["ERROR", "LOST", "DecimalLaw", "decimal_law", "is_listable"]
+__all__ = ["ERROR", "FARTHEST", "LOST", "DecimalLaw", "decimal_law", "is_listable"]
 
 LOST = Decimal(10) ** -115  # more than the mass of all atoms that are left out
 ERROR = Decimal(10) ** -36  # relative, of every mass and of every sum of them
+FARTHEST = 1e5  # of a loss: e^loss is a decimal
 _REACH = 24.0  # sigmas: beyond, discrete Gaussian noise has less than 1e-125
 _LEAST = Decimal(10) ** -130  # masses that are left out
 _PLACE_DIGITS = 60  # to which places are the same
@@ -85,14 +88,15 @@ def is_listable(total: TotalLoss) -> bool:
     >>> is_listable(TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(0.5), 0.01) ** 30))
     False
     """
-    logs = 0.0
+    logs = farthest = 0.0
     for loss, n in total.parts:
         values = _values(loss) if loss.is_atomic and n <= _MOST_ATOMS else math.inf
         if values > _MOST_VALUES:
             return False
+        farthest += n * float(np.max(np.abs(loss.nodes().loss)))
         evenly = loss.lattice is not None or values <= 2
         logs += math.log(n * (values - 1) + 1 if evenly else math.comb(n + int(values) - 1, n))
-    return logs < math.log(_MOST_ATOMS)
+    return logs < math.log(_MOST_ATOMS) and farthest < FARTHEST
 
 
 def _values(loss: PrivacyLoss) -> float:
