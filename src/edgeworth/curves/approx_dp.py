@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
 from math import exp
 
 import numpy as np
 
 from edgeworth import validation
+from edgeworth.curves.bounded_profile import BoundedProfile
 from edgeworth.curves.elementwise import Array, times_exp
-from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
-from edgeworth.exact import TwoDoubles
 
 __all__ = ["ApproxDPProfile", "ApproxDPTradeOff"]
 
@@ -83,13 +81,13 @@ class ApproxDPTradeOff(TradeOff):
         """(1 - delta) a*, a* the fixed point: two triangles and a square."""
         return (1 - self.delta) * self.fixed_point
 
-    def profile(self) -> Profile:
+    def profile(self) -> ApproxDPProfile:
         """The mixture delta + (1 - delta) times the profile of randomised response."""
         return ApproxDPProfile(self.epsilon, self.delta, self.exact)
 
 
 @dataclass(frozen=True)
-class ApproxDPProfile(SymmetricProfile):
+class ApproxDPProfile(BoundedProfile):
     """The profile t -> delta + (1 - delta) r(t) of f_(epsilon, delta).
 
     r(t) = (e^epsilon - e^t)/(1 + e^epsilon) within |t| <= epsilon, else max(0, 1 - e^t).
@@ -118,10 +116,6 @@ class ApproxDPProfile(SymmetricProfile):
     def _delta_below(self, gap: Array) -> Array:
         response = -np.expm1(-gap) / (1 + exp(-self.guaranteed_epsilon))
         return self.guaranteed_delta + (1 - self.guaranteed_delta) * response
-
-    @cached_property
-    def _top(self) -> TwoDoubles:
-        return TwoDoubles.of(self.largest)
 
     def _delta(self, epsilon: Array) -> Array:
         top = self.guaranteed_epsilon

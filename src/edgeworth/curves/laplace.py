@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import exp
 
 import numpy as np
 
 from edgeworth import validation
+from edgeworth.curves.bounded_profile import BoundedProfile
 from edgeworth.curves.elementwise import Array, times_exp
-from edgeworth.curves.profile import Profile, SymmetricProfile
 from edgeworth.curves.tradeoff import TradeOff
-from edgeworth.exact import TwoDoubles
 
 __all__ = ["LaplaceProfile", "LaplaceTradeOff"]
 
@@ -72,13 +70,13 @@ class LaplaceTradeOff(TradeOff):
         """e^-theta (2 + theta)/4."""
         return exp(-self.theta) * (2 + self.theta) / 4
 
-    def profile(self) -> Profile:
+    def profile(self) -> LaplaceProfile:
         """delta(eps) = 1 - e^((eps - theta)/2) within [-theta, theta]."""
         return LaplaceProfile(self.theta, self.exact)
 
 
 @dataclass(frozen=True)
-class LaplaceProfile(SymmetricProfile):
+class LaplaceProfile(BoundedProfile):
     """delta(eps) = 1 - e^((eps - theta)/2) for |eps| <= theta, 0 above, 1 - e^eps below.
 
     Next to theta that is half of theta - eps, which asks for the quotient that theta was rounded from.
@@ -97,10 +95,6 @@ class LaplaceProfile(SymmetricProfile):
 
     def _delta_below(self, gap: Array) -> Array:
         return -np.expm1(-gap / 2)
-
-    @cached_property
-    def _top(self) -> TwoDoubles:
-        return TwoDoubles.of(self.largest)
 
     def _delta(self, epsilon: Array) -> Array:
         exponent = np.where(epsilon < -self.theta, epsilon, -self._top.less(epsilon) / 2)

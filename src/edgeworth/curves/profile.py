@@ -14,8 +14,6 @@ from edgeworth.curves.elementwise import Array, Numbers, elementwise, times_exp
 from edgeworth.curves.search import positive_root
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
     from edgeworth.curves.tradeoff import TradeOff
@@ -53,15 +51,6 @@ class Profile(Abstract):
     def _log_reverse(self, epsilon: Array) -> Array:
         """The logarithm of ``_reverse_delta``."""
         return _log(self._reverse_delta(epsilon))
-
-    @property
-    def largest(self) -> Fraction | None:
-        """Of a symmetric profile, the largest finite loss where that is a rational number; None elsewhere."""
-        return None
-
-    def _delta_below(self, gap: Array) -> Array:
-        """Delta so far below the largest loss, for gaps >= 0 that are at most that, from the digits of the gap."""
-        raise NotImplementedError
 
     @property
     def alternative_only(self) -> float:

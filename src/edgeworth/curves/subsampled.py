@@ -11,6 +11,7 @@ import numpy as np
 
 from edgeworth import validation
 from edgeworth.amplification import above_least, base_loss, has_known_end, sampled_end
+from edgeworth.curves.bounded_profile import BoundedProfile
 from edgeworth.curves.profile import Profile
 from edgeworth.curves.tradeoff import TradeOff
 from edgeworth.errors import InvalidArgument
@@ -67,17 +68,17 @@ class _End(NamedTuple):
     -log(1 - k (1 - e^-g)) forward.
     """
 
+    base: BoundedProfile
     largest: TwoDoubles
     slope: float
-    farthest: float
-    """The largest loss of the base: farther from it its profile is another formula."""
 
-    def gap_of_base(self, epsilon: Array) -> Array:
-        """How far below its largest loss the base is asked, 0 beyond it; nan where it is much farther."""
+    def delta(self, epsilon: Array, factor: Array | float, elsewhere: Array) -> Array:
+        """So many times that of the base next to T and beyond it, from the digits of the gap, which eps' has not."""
         gap = np.maximum(self.largest.less(epsilon), 0.0)
         rise = self.slope * np.expm1(np.minimum(gap, 1.0)) if self.slope > 0 else -self.slope * np.expm1(-gap)
         of_base = np.abs(np.log1p(np.clip(rise, -_NEAR, _NEAR)))
-        return np.where((np.abs(rise) <= _NEAR) & (of_base <= self.farthest), of_base, np.nan)
+        near = (np.abs(rise) <= _NEAR) & (of_base <= float(self.base.largest))
+        return np.where(near, factor * self.base._delta_below(of_base), elsewhere)  # noqa: SLF001
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class SubsampledProfile(Profile):
         inside = epsilon > self._least
         amplified = self.rate * self.base._delta(self._amplified(np.where(inside, epsilon, 0.0)))  # noqa: SLF001
         elsewhere = np.where(inside, amplified, -np.expm1(np.minimum(epsilon, 0.0)))
-        return elsewhere if self._ends is None else self._near(self._ends[0], epsilon, self.rate, elsewhere)
+        return elsewhere if self._ends is None else self._ends[0].delta(epsilon, self.rate, elsewhere)
 
     def _log_delta(self, epsilon: Array) -> Array:
         if self._ends is not None:
@@ -112,7 +113,7 @@ class SubsampledProfile(Profile):
         left = self._left(epsilon)
         reached, factor = np.where(left > 0, epsilon, 0.0), -np.expm1(-left)
         elsewhere = np.asarray(factor * self.base._reverse_delta(-self._amplified(-reached)))  # noqa: SLF001
-        return elsewhere if self._ends is None else self._near(self._ends[1], epsilon, factor, elsewhere)
+        return elsewhere if self._ends is None else self._ends[1].delta(epsilon, factor, elsewhere)
 
     def _log_reverse(self, epsilon: Array) -> Array:
         if self._ends is not None:
@@ -126,19 +127,13 @@ class SubsampledProfile(Profile):
     @cached_property
     def _ends(self) -> tuple[_End, _End] | None:
         """The largest losses forward and backward, where that of the base is a rational number."""
-        largest = self.base.largest
-        if self.rate == 1 or largest is None or not has_known_end(largest, self.rate):
+        base, p = self.base, self.rate
+        if p == 1 or not isinstance(base, BoundedProfile) or not has_known_end(base.largest, p):
             return None
-        greatest, least = sampled_end(largest, self.rate), sampled_end(-largest, self.rate)
-        growth = [math.exp(float(image - base)) / self.rate for image, base in ((greatest, largest), (least, -largest))]
-        end = float(largest)
-        return _End(TwoDoubles.of(greatest), -growth[0], end), _End(TwoDoubles.of(-least), growth[1], end)
-
-    def _near(self, end: _End, epsilon: Array, factor: Array | float, elsewhere: Array) -> Array:
-        """Delta next to an end and beyond it from the digits of the gap, which eps' no longer has."""
-        gap = end.gap_of_base(epsilon)
-        near = np.asarray(factor * self.base._delta_below(np.where(np.isnan(gap), 0.0, gap)))  # noqa: SLF001
-        return np.where(np.isnan(gap), elsewhere, near)
+        end = base.largest
+        greatest, least = sampled_end(end, p), sampled_end(-end, p)
+        forward, backward = -math.exp(float(greatest - end)) / p, math.exp(float(least + end)) / p
+        return _End(base, TwoDoubles.of(greatest), forward), _End(base, TwoDoubles.of(-least), backward)
 
     def _left(self, epsilon: Array) -> Array:
         """-log(1 - p) - eps where that is positive, else 0: how far it is to the largest loss of this direction."""
