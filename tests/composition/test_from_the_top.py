@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import edgeworth as ew
+from edgeworth.composition import from_the_top
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.from_the_top import FromTheTop
 from edgeworth.losses import TotalLoss
@@ -81,12 +82,17 @@ def test_farther_down_and_at_infinity_others_are_asked():
     assert found.lower[[0, 1, 2]].tolist() == [0.25, 0.0, 0.25]
 
 
-def test_beside_laplace_noise_nothing_but_the_end_is_known():
+def test_beside_laplace_noise_the_series_reaches_some_way_down():
     total, nobody = TotalLoss.of(ew.Laplace(2.0) * ew.RandomizedResponse(0.7)), Nobody()
     end = float(total.largest)
-    found = FromTheTop(nobody, total).delta("both", np.array([end - 1e-3, end]))
-    assert nobody.asked == [[end - 1e-3]]
-    assert (found.lower[1], found.upper[1]) == (0.0, 0.0) or Fraction(end) < total.largest
+    found = FromTheTop(nobody, total).delta("both", np.array([end - 0.9, end - 1e-3, end]))
+    assert nobody.asked == [[end - 0.9]]
+    assert (found.lower[2], found.upper[2]) == (0.0, 0.0) or Fraction(end) < total.largest
+    with mpmath.workdps(40):  # one response says yes, and Laplace noise its own profile at what is left
+        left = mp.mpf(end - 1e-3) - mp.mpf(0.7)
+        truth = -mpmath.expm1((left - 0.5) / 2) / (1 + mpmath.exp(-mp.mpf(0.7)))
+        assert found.lower[1] <= truth <= found.upper[1]
+        assert found.upper[1] - found.lower[1] < 1e-12 * truth
 
 
 def laplace_delta(theta, rate, direction):
@@ -153,10 +159,27 @@ def test_two_samples_of_laplace_noise_near_their_largest_loss(first, second, dir
         truth = two_laplace_delta(first, second, direction, mp.mpf(epsilon))
     (low,), (high,) = answers.delta(direction, np.array([epsilon]))
     assert low <= truth <= high
-    assert away > 1e-9 or high - low <= 2e-9 * high
+    assert away > 1e-9 or high - low <= 1e-12 * high
     found = ew.account(ew.Composed(steps), direction=direction).delta(epsilon)
     assert found.lower <= truth <= found.upper
     assert found.upper - found.lower <= 1e-6 * found.upper
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("share", [1e-6, 0.01, 0.1, 0.3])
+@pytest.mark.parametrize(("first", "second"), [((1.25, 0.01), (0.4, 0.3)), ((3.0, 1.0), (2.0, 1e-4))])
+def test_the_series_is_within_its_error_wherever_it_is_read(first, second, direction, share):
+    """And that error is the first term left out, far down: its ends are apart where others are asked."""
+    steps = [ew.Laplace(1.0, t) if p == 1 else ew.PoissonSampled(ew.Laplace(1.0, t), p) for t, p in (first, second)]
+    tops = from_the_top._tops(TotalLoss.of(ew.Composed(steps)), direction)
+    with mpmath.workdps(50):
+        first, second = ((mp.mpf(theta), mp.mpf(p)) for theta, p in (first, second))
+        y = share * tops.scale
+        top = mp.mpf(tops.largest.numerator) / tops.largest.denominator
+        truth = two_laplace_delta(first, second, direction, top - mp.mpf(y)) / mp.exp(mp.mpf(tops.log_mass))
+    low, high = tops.ends(y)
+    assert low * (1 - 1e-14) <= truth <= high * (1 + 1e-14)
+    assert high - low <= max(1e-12, 1e3 * share**20) * high
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])

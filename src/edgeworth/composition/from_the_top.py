@@ -1,11 +1,11 @@
 """Delta next to the largest loss, and beyond it, where that is known to many more digits than a double has.
 
 At eps = 3.48 of responses at 2.33, 3 times 0.165 and 5 times 0.131 delta is 0, or 1e-17: doubles cannot tell, fractions
-can. With W = top - T, which has an atom of mass A at 0, delta(eps) = E_Q[(1 - e^(W - y))_+] so far y below the top:
+can. With W = top - T, which has an atom of mass A at 0, delta(eps) = E_Q[(1 - e^(W - y))_+] for eps = top - y. That is
+A (1 - e^-y) up to the next atom where there are but atoms. Laplace noise adds densities h over the mass of its atom:
+with H(x) = sum of h^(j)(0) x^(j+1), the transform of h at 1/x,
 
-    A (1 - e^-y)  and, for Laplace noise in n steps,  A n h (y^2/2 - …),  h the density of W of one step over its atom.
-
-Steps that have nothing but atoms add nothing up to the distance of their second largest loss.
+    delta = A sum of d_m y^(m-1)/(m-1)!,     sum of d_m x^m = x^2/(1 + x) prod (1 + H_i(x))^(n_i).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import gamma
 
 from edgeworth.composition.answered import Ends, Forwarding
+from edgeworth.composition.by_squares import power
 from edgeworth.composition.tops import Top, top
 
 if TYPE_CHECKING:
@@ -29,27 +31,46 @@ __all__ = ["FromTheTop"]
 
 _WAYS: tuple[Direction, ...] = ("forward", "backward")
 _UNIT = 2.0**-53
-_NEAR = 1e-2  # of the largest loss, from where on fractions are looked at beside Laplace noise
 _TINY, _LARGEST_ERROR = 1e-290, 1e-12  # beyond which others are asked: of very many equal steps these have more digits
 _ROOM = 1e-6  # of the distance of two losses, for the rounding of the lattices
 _WIDE = 1e-9  # a relative width at which others are asked
 _UNKNOWN = Fraction(1, 10**45)  # of the largest loss: of that of a sample sixty digits are known
-_SLOPE_ERROR = 1e-12  # relative, of a slope
+_TERMS = 20  # of the series, …
+_BENT, _SHARE = 0.5, 0.5  # … whose scale is where k (e^w - 1) is so much, and how much of that is read
+_ULPS = 2000 * _UNIT  # of its terms
+_LARGEST_EXPONENT = 600.0
 
 
 class _Tops(NamedTuple):
-    """The tops of all steps together: the largest loss, the mass there under Q, its relative error, and the rest."""
+    """The tops of all steps together: the largest loss, the logarithm of the mass there under Q, and its error."""
 
     largest: Fraction
     log_mass: float
     error: float
     steps: tuple[tuple[Top, int], ...]
+    scale: float
+    """How far below the top the series of all densities surely converge; inf where there are none."""
+    series: Array
+    """Of delta over the mass of the atom, in shares of the scale, from the first power on."""
 
     @property
     def reach(self) -> float:
         """How far below the top there may be a formula."""
-        laplace = any(step.slope for step, _ in self.steps)
-        return min(_NEAR * float(self.largest) if laplace else math.inf, *(step.distance for step, _ in self.steps))
+        return min(_SHARE * self.scale, *(step.distance * (1 - _ROOM) for step, _ in self.steps))
+
+    def most(self, y: float) -> float:
+        """At least the sum of the moduli of all terms at y."""
+        spread = math.fsum(n * y * step.most(y) for step, n in self.steps if step.slope)
+        return math.expm1(y) * math.exp(min(spread, _LARGEST_EXPONENT))
+
+    def ends(self, y: float) -> tuple[float, float]:
+        """Those of delta over the mass of the atom."""
+        if math.isinf(self.scale):
+            return -math.expm1(-y), -math.expm1(-y)
+        share = y / self.scale
+        value = float(np.polynomial.polynomial.polyval(share, self.series)) * share
+        error = self.most(self.scale) * share**_TERMS / (1 - share) + _ULPS * self.most(y)
+        return value - error, value + error
 
 
 class FromTheTop(Forwarding):
@@ -80,20 +101,12 @@ def _read(tops: _Tops, gap: Fraction) -> tuple[float, float]:
         return math.nan, math.nan
     if gap <= 0:
         return 0.0, 0.0
-    y = float(gap)
-    if math.isnan(tops.error) or y >= (1 - _ROOM) * tops.reach:
+    if math.isnan(tops.error) or float(gap) >= tops.reach:
         return math.nan, math.nan
-    least, most = (math.fsum(n * step.density(y)[side] for step, n in tops.steps) for side in range(2))
-    if most * y > 1:
-        return math.nan, math.nan
-    first = -math.expm1(-y)
-    lower = first + least * y * y / 2 * (1 - y / 3)
-    upper = first + most * y * y / 2 + y * (most * y) ** 2 / 12 * math.exp(most * y)
-    mass = math.exp(tops.log_mass)
+    (lower, upper), mass = tops.ends(float(gap)), math.exp(tops.log_mass)
     if upper - lower > _WIDE * upper or mass * lower < _TINY:
         return math.nan, math.nan
-    error = tops.error + _SLOPE_ERROR * most * y
-    return mass * lower * (1 - error), mass * upper * (1 + error)
+    return mass * lower * (1 - tops.error), mass * upper * (1 + tops.error)
 
 
 @lru_cache(maxsize=16)
@@ -106,4 +119,21 @@ def _tops(total: TotalLoss, direction: Direction) -> _Tops | None:
     largest = sum((n * step.largest for step, n in known), Fraction(0))
     log_mass = math.fsum(n * step.log_mass for step, n in known)
     error = _UNIT * (64 + 16 * sum(n for _, n in known) + 8 * abs(log_mass))
-    return _Tops(largest, log_mass, error if error < _LARGEST_ERROR else math.nan, known)
+    steepest = max(abs(step.slope) for step, _ in known)
+    scale = math.log1p(_BENT / steepest) if steepest else math.inf
+    series = _series(known, scale) if steepest else np.ones(1)
+    return _Tops(largest, log_mass, error if error < _LARGEST_ERROR else math.nan, known, scale, series)
+
+
+def _series(steps: tuple[tuple[Top, int], ...], scale: float) -> Array:
+    """d_(j+1)/j! for j = 1, 2, …, with x counted in 1/scale and y in scales."""
+
+    def times(one: Array, other: Array) -> Array:
+        return np.asarray(np.convolve(one, other)[: _TERMS + 1], dtype=np.float64)
+
+    made: Array = -((-scale) ** np.arange(_TERMS + 1, dtype=np.float64))  # of x/(1 + x)
+    made[0] = 0.0
+    for step, n in steps:
+        if step.slope:
+            made = times(made, power(np.append(1.0, step.density(scale, _TERMS)), n, times))
+    return np.asarray(made[1:_TERMS] / gamma(np.arange(1, _TERMS) + 1.0))

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import gamma
 
 from edgeworth.amplification import has_known_end, sampled_end, sampled_loss
 from edgeworth.losses import LaplaceLoss, PrivacyLoss, ReplacedLoss, SampledLoss
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from edgeworth.composition.answered import Direction
+    from edgeworth.losses.law import Array
 
 __all__ = ["Top", "top"]
 
-_LARGEST = 700  # a loss beyond which exponentials overflow
 _LOG_HALF = -math.log(2.0)
 
 
@@ -34,19 +35,28 @@ class Top(NamedTuple):
     distance: float
     slope: float = 0.0
 
-    def density(self, y: float) -> tuple[float, float]:
-        """Ends of the density of the loss under Q over the mass of its atom, up to y below the top.
+    def density(self, scale: float, terms: int) -> Array:
+        """Its derivatives j = 0, 1, … at the top, times scale^(j+1): of the density over the mass of the atom there.
 
-        With z = |log(1 + k (e^w - 1))| the distance of the base, that is k/2 e^(w - 3z/2), forward |k|/2 e^(3z/2 - 2w).
+        That is k/2 e^w (1 + k (e^w - 1))^(-3/2) so far w below the top, forward k/2 e^(-2w) (1 - k (1 - e^-w))^(-3/2).
         """
-        if not self.slope:
-            return 0.0, 0.0
+        k, sign = abs(self.slope), -1.0 if self.slope < 0 else 1.0
+        order = np.arange(terms)
+        factorial = gamma(order + 1.0)
+        growth = ((-2.0 if self.slope < 0 else 1.0) * scale) ** order / factorial
+        base = k * (sign * scale) ** order / factorial  # 1 - k + k e^(+-w)
+        base[0] = 1.0
+        power = np.zeros(terms)
+        power[0] = 1.0
+        for j in range(1, terms):  # of base^(-3/2): j p_j = sum over i of (-3i/2 - (j - i)) b_i p_(j-i)
+            i = np.arange(1, j + 1)
+            power[j] = float(np.sum((-0.5 * i - j) * base[i] * power[j - i])) / j
+        return np.asarray(scale * k / 2 * np.convolve(growth, power)[:terms] * factorial)
+
+    def most(self, y: float) -> float:
+        """At least the sum of the moduli of the terms of the Taylor series of that density at y."""
         k = abs(self.slope)
-        if self.slope < 0:
-            rise = k * -math.expm1(-y)
-            farthest = -math.log1p(-rise) if rise < 1 else math.inf
-            return k / 2 * math.exp(-y / 2), k / 2 * math.exp(min(1.5 * farthest, _LARGEST))
-        return k / 2 * math.exp(-1.5 * math.log1p(k * math.expm1(y))), k / 2 * math.exp(y)
+        return k / 2 * math.exp(2 * y - 1.5 * math.log1p(-k * math.expm1(y)))
 
 
 @lru_cache(maxsize=256)
