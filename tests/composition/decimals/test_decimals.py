@@ -40,7 +40,18 @@ def sampled(law, rate):
     return [(mp.log1p(mpf(rate) * mp.expm1(place)), null) for place, null in law]
 
 
+def replaced(law, rate):
+    right = [(place, null) for place, null in sampled(law, rate) if place > 0]
+    left = [(-place, null * mp.exp(place)) for place, null in right]
+    return [*right, *left, (mpf(0), 1 - mp.fsum(null for _, null in right + left))]
+
+
 CASES = {
+    "records replaced": (
+        ew.PoissonSampled(ew.DiscreteGaussian(0.5), 0.2, adjacency="replace") ** 2
+        * ew.PoissonSampled(ew.RandomizedResponse(0.3), 1 - 1e-9, adjacency="replace"),
+        lambda: [*[replaced(discrete_gaussian(0.5), 0.2)] * 2, replaced(response(0.3), 1 - 1e-9)],
+    ),
     "sampled response beside discrete noise": (
         ew.PoissonSampled(ew.RandomizedResponse(0.7, categories=4), 0.01) ** 2 * ew.DiscreteGaussian(0.4),
         lambda: [*[sampled(response(0.7, 4), 0.01)] * 2, discrete_gaussian(0.4)],

@@ -13,7 +13,7 @@ import numpy as np
 from edgeworth.composition.decimals.moments import DIGITS, decimal_nodes
 from edgeworth.composition.work import spend
 from edgeworth.errors import Unsupported
-from edgeworth.losses import DiscreteGaussianLoss, SampledLoss
+from edgeworth.losses import DiscreteGaussianLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from edgeworth.losses import PrivacyLoss, TotalLoss
@@ -101,7 +101,7 @@ def is_listable(total: TotalLoss) -> bool:
 
 def _values(loss: PrivacyLoss) -> float:
     """How many atoms of a step are listed."""
-    base = loss.base if isinstance(loss, SampledLoss) else loss
+    base = loss.base if isinstance(loss, SampledLoss | ReplacedLoss) else loss
     if isinstance(base, DiscreteGaussianLoss):
         return 2 * (_REACH * base.sigma + base.sensitivity + 3)
     return float(loss.nodes().loss.size)

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from edgeworth.losses import DiscreteGaussianLoss, SampledLoss
+from edgeworth.losses import DiscreteGaussianLoss, ReplacedLoss, SampledLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,16 +52,26 @@ def decimal_nodes(loss: PrivacyLoss, steepest: int, reach: float) -> DecimalNode
 
     None where they are too many.
     """
-    if isinstance(loss, SampledLoss):
+    if isinstance(loss, SampledLoss | ReplacedLoss):
         base, p = decimal_nodes(loss.base, steepest, reach), Decimal(loss.rate)
         if base is None or loss.base.alternative_only > 0 or loss.base.null_only > 0:
             return None
         with localcontext(prec=DIGITS):
-            return [(1 + p * (place.exp() - 1)).ln() for place in base[0]], base[1]
+            sample = [(1 + p * (place.exp() - 1)).ln() for place in base[0]], base[1]
+            return sample if isinstance(loss, SampledLoss) else _both_sides(*sample)
     if isinstance(loss, DiscreteGaussianLoss):
         return _discrete_gaussian(loss.sigma, loss.sensitivity, math.ceil(reach * loss.sigma) + 2, steepest)
     nodes = loss.decimal_nodes(DIGITS) if loss.is_atomic else None
     return None if nodes is None or len(nodes[0]) > _MOST_ATOMS else nodes
+
+
+def _both_sides(place: list[Decimal], weight: list[Decimal]) -> DecimalNodes:
+    """What a sample has right of 0, its mirror image, and the rest at 0: that of a record replaced."""
+    right = [(x, w) for x, w in zip(place, weight, strict=True) if x > 0]
+    left = [(-x, w * x.exp()) for x, w in reversed(right)]
+    rest = 1 - decimal_sum(w for _, w in (*left, *right))
+    both = [*left, (Decimal(0), rest), *right]
+    return [x for x, _ in both], [w for _, w in both]
 
 
 def _discrete_gaussian(sigma: float, sensitivity: int, reach: int, steepest: int) -> DecimalNodes | None:
