@@ -220,10 +220,11 @@ def moment(loss, s):
 
 @pytest.mark.parametrize("mechanism", LAWS.values(), ids=LAWS.keys())
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_transforms_are_right_up_to_their_bounds(mechanism, mirrored):
+@pytest.mark.parametrize("count", [1, 10**6])
+def test_transforms_are_right_up_to_their_bounds(mechanism, mirrored, count):
     loss = privacy_loss(mechanism)
     for c in (0.7, 2.5):
-        step = step_waves.step_waves(loss, 1, c, 60.0, mirrored=mirrored)
+        step = step_waves.step_waves(loss, count, c, 60.0, mirrored=mirrored)
         numbers = np.array([0, 5, 130, 900])
         block = step_waves.Block(3, 0.05, numbers)
         found = step.at(block)
@@ -268,6 +269,16 @@ def test_transforms_less_one_are_right_relative_to_the_losses(mechanism, mirrore
             turned = moment(loss, tilt + acb(0, -y if mirrored else y))
             truth = turned / whole * acb(0, -y * step.origin).exp() - 1
             assert abs(truth - acb(complex(value))) <= most + (0 if has_mean_apart else 2 * step.slack) * float(y)
+
+
+def test_the_rounding_of_angles_counts_from_the_origin_that_is_used():
+    """A steep tilt to the left leaves hardly more than the least loss: nothing from there on, but all of it from 0."""
+    loss = privacy_loss(ew.RandomizedResponse(3.0))
+    few, many = (step_waves.step_waves(loss, n, 0.9, 60.0, mirrored=False) for n in (1, 10**6))
+    steep = step_waves.step_waves(loss, 10**6, -9.0, 60.0, mirrored=False)
+    for step in (few, many, steep):
+        assert step.drift >= 15 * step_waves.UNIT * float(step.weight @ np.abs(step.place))
+    assert steep.drift > 40 * step_waves.UNIT
 
 
 def test_of_very_many_steps_the_mean_has_all_digits():

@@ -1,4 +1,4 @@
-"""What is summed in decimals: moments of which very many count, and sums of so few atoms that each can have fifty."""
+"""What is summed in decimals: moments of which very many count, and sums of so few atoms that each can have eighty."""
 
 from edgeworth.composition.decimals.answers import applies, prepared
 

@@ -28,6 +28,7 @@ from edgeworth.losses.law import Nodes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeworth.composition.contour.tilted_part import TiltedPart
     from edgeworth.composition.lattice.masses import Masses
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
@@ -253,23 +254,20 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
     still = 2 * dropped + 4 * missing
     of_weights = part.noise + (float(part.weight @ part.noise) + (6 * weight.size + 16) * UNIT)
     noise = 2 * float(part.weight @ of_weights) + still
-    away = np.abs(place - place[-1 if mirrored else 0])
-    drift = 16 * UNIT * float(weight @ away)
-    lean = 2 * float((weight * of_weights[first:last]) @ away)
-    lean += float(weight @ off[first:last]) + drift
-    moment_error = part.log_moment_error + 4 * missing * (1 + abs(tilt))
-    slack = float(np.max(off[first:last]))
-    log_moment, apart = part.log_moment, None
-    if count >= _VERY_MANY and (exact := decimal_moments(loss, c, mirrored)) is not None:
-        log_moment, mean = float(exact.log_moment), float(exact.mean)
-        moment_error = 2 * UNIT * abs(log_moment)
-        turned = -part.loss if mirrored else part.loss
-        blur = off + 16 * UNIT * np.abs(turned)
-        waves = WaveNodes(turned, part.weight, part.weight, part.noise, blur, 4 * missing)
-        apart = MeanApart(mean, 2 * UNIT * abs(mean), waves)
     if mirrored:
         place, weight = -place[::-1], weight[::-1]
+    log_moment, moment_error = part.log_moment, part.log_moment_error + 4 * missing * (1 + abs(tilt))
+    apart = None
+    if count >= _VERY_MANY and (exact := decimal_moments(loss, c, mirrored)) is not None:
+        log_moment, apart = (
+            float(exact.log_moment),
+            _apart(part, float(exact.mean), off, 4 * missing, mirrored=mirrored),
+        )
+        moment_error = 2 * UNIT * abs(log_moment)
     origin = 0.0 if apart is not None else float(place[0])
+    away, errors = weight * np.abs(place - origin), of_weights[first:last]
+    drift = 16 * UNIT * float(np.sum(away))
+    lean = 2 * float((errors[::-1] if mirrored else errors) @ away) + float(part.weight[first:last] @ off[first:last])
     return StepWaves(
         count,
         origin,
@@ -282,12 +280,19 @@ def step_waves(loss: PrivacyLoss, count: int, c: float, frequency: float, *, mir
         share,
         decay,
         reach,
-        slack,
+        float(np.max(off[first:last])),
         still,
-        lean,
+        lean + drift,
         float(weight @ np.abs(place - float(weight @ place))) * (1 + 1e-9),
         apart,
     )
+
+
+def _apart(part: TiltedPart, mean: float, off: Array, missing: float, *, mirrored: bool) -> MeanApart:
+    """The tilted law with a mean that is the nearest double; `off` are the errors of its places, `missing` a mass."""
+    place = -part.loss if mirrored else part.loss
+    waves = WaveNodes(place, part.weight, part.weight, part.noise, off + 16 * UNIT * np.abs(place), missing)
+    return MeanApart(mean, 2 * UNIT * abs(mean), waves)
 
 
 @lru_cache(maxsize=2048)
