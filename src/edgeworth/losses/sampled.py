@@ -202,14 +202,13 @@ class SampledLoss(PrivacyLoss):
         double = cumulants_of_nodes(nodes.loss, nodes.log_weight, order)
         if self._spread() > _WORTH_DECIMALS:
             return double
-        return cumulants_to_all_digits(double, self.decimal_nodes, order)
+        return cumulants_to_all_digits(double, self._decimal_nodes, order)
 
     def _spread(self) -> float:
         """How far the two laws of the base lie apart: mu, theta or epsilon."""
         return math.sqrt(float(self.base.cumulants(2).alternative[1]))
 
-    def decimal_nodes(self, digits: int) -> DecimalNodes | None:
-        """Those of the base, each moved to its place in the sample, and the atom of what only P could produce."""
+    def _decimal_nodes(self, digits: int) -> DecimalNodes | None:
         found = self.base.decimal_nodes(digits)
         if found is None:
             return None
