@@ -52,6 +52,17 @@ def test_an_f_too_small_for_its_neighbour_is_asked_for_again():
     assert found.lower[0] == engine.curve(alpha[0] * (1 + 2.0**-50)) * (1 - 1e-12)
 
 
+def test_what_is_no_neighbour_asks_nothing_of_the_rough_engine():
+    """A second reading costs what it costs: nothing is spent on whether the first one bounds it."""
+    engine, rough = Counted(1.0, 1e-12), Counted(1.0, 0.1)
+    remembered = Remembered(engine, rough)
+    remembered.delta("both", np.array([1.0]))
+    remembered.delta("both", np.array([1.001]))
+    remembered.tradeoff("both", np.array([0.02]))
+    remembered.tradeoff("both", np.array([0.04]))
+    assert (engine.asked, rough.asked) == (4, 0)
+
+
 @pytest.mark.parametrize("width", [1e-13, 1e-6])
 def test_deltas_within_some_ulps_are_one_question_and_their_ends_hold(width):
     engine = Counted(1.0, width)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from edgeworth.losses.law import Array
 
-__all__ = ["Known", "Question", "moved"]
+__all__ = ["Known", "Question", "are_some_ulps_apart", "moved"]
 
 Question: TypeAlias = Literal["delta", "epsilon", "tradeoff"]
 
@@ -32,6 +32,7 @@ _SHARES = 2.0 ** -np.array([1.0, 5.0, 10.0, 15.0])  # of an argument: how far be
 _FEW = 16  # arguments, up to which a rough engine is asked; more of them bound each other
 _MOST_FALL = 0.5  # of eps, for which twice the first order is a bound
 _ROUNDING = 2.0  # what a bound on the fall is multiplied by
+_ULPS = 2.0**-40  # of an argument, of an eps below 1 absolute: farther apart, a fall is more than what may be lost
 
 
 class Known(NamedTuple):
@@ -39,6 +40,18 @@ class Known(NamedTuple):
 
     argument: Array
     ends: Ends
+
+
+def are_some_ulps_apart(question: Question, argument: Array, known: Array) -> bool:
+    """Whether ends at one may be those at the other, moved: next to what a reading costs, `moved` is not free.
+
+    >>> are_some_ulps_apart("tradeoff", np.array([0.1, 0.5]), np.array([0.1, 0.5 - 1e-16]))
+    True
+    >>> are_some_ulps_apart("epsilon", np.array([2e-5]), np.array([1e-5]))
+    False
+    """
+    scale = np.maximum(abs(known), 1.0) if question == "delta" else known  # eps beside 0; else probabilities
+    return bool((abs(argument - known) <= _ULPS * scale).all())
 
 
 def moved(

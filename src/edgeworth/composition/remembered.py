@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeworth.composition.answered import AnsweredTradeOff, Ends, Forwarding, is_wide
-from edgeworth.composition.neighbours import Known, moved
+from edgeworth.composition.neighbours import Known, are_some_ulps_apart, moved
 from edgeworth.composition.result import ComposedCurve, with_disclosure
 from edgeworth.composition.work import one_reading
 
@@ -62,9 +62,10 @@ class Remembered(Forwarding):
         before, known = self._last.get((question, direction), (b"", None))
         if known is None or len(before) != argument.nbytes or before == argument.tobytes():
             return self._remembered(question, direction, argument)
-        beside, near = moved(
-            question, Known(np.frombuffer(before), known), argument, self._roughly(question, direction)
-        )
+        last = np.frombuffer(before)
+        if not are_some_ulps_apart(question, argument, last):
+            return self._remembered(question, direction, argument)
+        beside, near = moved(question, Known(last, known), argument, self._roughly(question, direction))
         if not near.any():
             return self._remembered(question, direction, argument)
         if not near.all():
