@@ -24,6 +24,8 @@ __all__ = ["BothWays", "PerhapsSymmetric", "one_by_one"]
 _ROUNDING = 1e-15
 _NARROW = 1e-6  # a relative width that needs no chord
 _SECTIONS = 40
+_CROSSED = 1e-12  # of the distance between two slopes
+_LEAST = 1e-300
 _MOST_KEPT = 200
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
@@ -123,14 +125,32 @@ class BothWays(ABC):
         lower = max(0.0, *(self._common_line(alpha, t) for t in tried))
         if upper - lower <= _NARROW * upper or len(tried) < 2:
             return lower, upper
-        best = _golden(lambda t: self._common_line(alpha, t), *slopes)
-        lower = max(lower, self._common_line(alpha, best))
-        points = [
-            [(a, float(self.tradeoff(way, np.array([a])).upper[0])) for a in self.touching(way, best)]
-            for way in _DIRECTIONS
-        ]
-        chords = [_chord(one, other, alpha) for one in points[0] for other in points[1]]
-        return lower, min([upper, *chords])
+        with suppress(WorkSpent):
+            best = 0.0 if slopes[0] < 0 < slopes[1] else self._crossing(*slopes)
+            lower = max(lower, self._common_line(alpha, best))
+            points = [
+                [(a, float(self.tradeoff(way, np.array([a])).upper[0])) for a in self.touching(way, best)]
+                for way in _DIRECTIONS
+            ]
+            upper = min([upper, *(_chord(one, other, alpha) for one in points[0] for other in points[1])])
+        return lower, upper
+
+    def _crossing(self, low: float, high: float) -> float:
+        """Between the best slopes of both directions one line rises and the other falls: where they are the same.
+
+        There the profiles at |t| are the same, as they are at 0.
+        """
+        from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and few readings need it
+
+        def excess(t: float) -> float:
+            """The logarithm of how many times the profile forward is that backward."""
+            one, other = (float(self.profile(way, np.array([abs(t)])).upper[0]) for way in _DIRECTIONS)
+            return math.log(max(one, _LEAST) / max(other, _LEAST))
+
+        at_low = excess(low)
+        if at_low * excess(high) >= 0:
+            return low if at_low == 0 else high
+        return float(brentq(excess, low, high, xtol=_CROSSED * (high - low), maxiter=_SECTIONS, disp=False))
 
     def _miss(self, direction: Direction, alpha: float) -> tuple[float, float, float]:
         """The same as `miss`, with the last few remembered: both directions ask for them again."""
@@ -216,21 +236,6 @@ def _outermost_first(size: int) -> list[int]:
             order.append(middle := (low + high) // 2)
             gaps += [(low, middle), (middle, high)]
     return order
-
-
-def _golden(g: Callable[[float], float], low: float, high: float) -> float:
-    """Where g is greatest between two places, by golden sections."""
-    ratio = 0.5 * (math.sqrt(5) - 1)
-    inner = [high - ratio * (high - low), low + ratio * (high - low)]
-    values = [g(t) for t in inner]
-    for _ in range(_SECTIONS):
-        if values[0] >= values[1]:
-            high, inner = inner[1], [inner[1] - ratio * (inner[1] - low), inner[0]]
-            values = [g(inner[0]), values[0]]
-        else:
-            low, inner = inner[0], [inner[1], inner[0] + ratio * (high - inner[0])]
-            values = [values[1], g(inner[1])]
-    return inner[0] if values[0] >= values[1] else inner[1]
 
 
 def _chord(one: tuple[float, float], other: tuple[float, float], alpha: float) -> float:

@@ -56,8 +56,8 @@ class LatticeProfile:
         )
         least, greatest = self.ladder.total.support
         top = greatest if direction == "forward" else -least
-        beyond = epsilon >= top + 4 * ROUNDING * (abs(top) + self.ladder.spread)  # delta is 0 there
-        upper = np.where(beyond, 0.0, np.minimum(ends.upper, 1.0))
+        top += 4 * ROUNDING * (abs(top) + self.ladder.spread)
+        upper = np.minimum(ends.upper, -np.expm1(np.minimum(epsilon - top, 0.0)))  # (1 - e^(eps - L))+ <= this
         return Ends(np.minimum(ends.lower, upper), upper)
 
     def _on(self, kind: Kind, number: int, t: Array, *, rough: bool) -> Ends:
