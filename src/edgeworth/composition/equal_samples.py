@@ -28,7 +28,6 @@ __all__ = ["applies", "runs_sorted"]
 _DENSE = 2e-3  # n p^2, from which on lines may answer soon
 _BRIEF, _BRIEFEST = 1e7, 2e6  # units of work for them before others are asked, where they may, and elsewhere
 _LONG = 3.5e7  # the same for runs listed or sorted, so that others may still answer
-_VERY_FEW = 16  # steps, up to which two lists come before a bulk
 _FINER = 0.2  # of a width that is wide, what a bulk aims at
 
 applies = listed_runs.applies
@@ -65,8 +64,6 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
         return Deferred(lambda: listed_runs.prepared(finite, nats, number))
 
     def listed(finite: TotalLoss, nats: float) -> Answers:
-        if finite.parts[0][1] > _VERY_FEW:
-            return lists(finite, nats, 1)
         return Combined(lists(finite, nats, 1), lambda: lists(finite, nats, 2), aim.wide)
 
     def roughly(finite: TotalLoss, nats: float) -> Answers:
@@ -75,7 +72,6 @@ def _sorted(total: TotalLoss, aim: Aim) -> Answers:
     def answers(finite: TotalLoss, nats: float) -> Answers:
         sorted_by_jumps = bulk(finite, nats, close)
         in_order = Combined(bulk(finite, nats, rough), lambda: sorted_by_jumps, aim.wide)
-        others = Combined(Instead(in_order, profile=sorted_by_jumps), lambda: lists(finite, nats, 2), aim.wide)
-        return Combined(listed(finite, nats), lambda: others, aim.wide)
+        return Combined(listed(finite, nats), lambda: Instead(in_order, profile=sorted_by_jumps), aim.wide)
 
     return MergedTails(total, answers, FEW_SAMPLES, MergedTails(total, roughly, FEW_SAMPLES))

@@ -57,6 +57,7 @@ def test_auto_has_the_digits_that_it_promises(scale, sensitivity, rate, steps, d
         (sample(0.424, 3, 3.36e-4, 128), "both", 1.08e-39, 388.264978275),
         (sample(0.695, 1, 0.258, 16), "backward", 7.95e-77, 4.77074534908),
         (sample(0.44, 2, 2e-5, 88), "forward", 1e-15, 39.2050823336),
+        (sample(0.365, 1, 6.64e-6, 17), "forward", 1.314e-89, 64.891473031),
     ],
 )
 def test_a_tiny_delta_has_its_epsilon(run, direction, delta, reached):
