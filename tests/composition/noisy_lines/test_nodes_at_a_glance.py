@@ -60,9 +60,9 @@ def test_the_same_readings_with_every_node_looked_at(monkeypatch):
 @pytest.mark.parametrize("count", [1, 20, 48, 1000, 10**6])
 def test_a_value_stands_for_no_more_nodes_than_leave_its_power_small(count):
     """What is lost between the nodes is at most what leaves e^-60 of the power where |phi| is its largest mass."""
-    step, h, size = step_waves.step_waves(privacy_loss(COUNTS), count, 30.0, math.inf, mirrored=False), 0.3, 2**14
-    stride = line._stride(step, h, size)
-    assert size % stride == 0
+    step, h = step_waves.step_waves(privacy_loss(COUNTS), count, 30.0, math.inf, mirrored=False), 0.3
+    stride = line._stride(step, h)
+    assert stride == 2 ** int(math.log2(stride)) <= line._LONGEST_STRIDE
     if stride > 1:
         raised = step.largest + stride * h * step.bend
         assert count * math.log(raised) <= -60.0 * (1 - 1e-12)
@@ -70,6 +70,49 @@ def test_a_value_stands_for_no_more_nodes_than_leave_its_power_small(count):
     else:
         raised = step.largest + 2 * h * step.bend
         assert count * math.log(raised) > -60.0 or raised > 1 - 0.7 * (1 - step.largest)
+
+
+@pytest.mark.parametrize("count", [300, 20_000])
+def test_what_is_left_out_row_by_row_is_at_most_what_it_is_counted_for(count):
+    total = TotalLoss.of(ew.PoissonSampled(ew.DiscreteLaplace(0.9), rate=0.2) ** count)
+    lines = engine.NoisyLines(total)
+    lines.delta("forward", np.array([0.01 * count]))
+    made = next(iter(lines._lines.values()))
+    ((step,), h), stride, size = (made._steps, 2 * math.pi / made.period), 2**9, 2**19
+    made._left_out = np.zeros(2)
+    nodes, _ = made._sieved(step, step_waves.Block(size // stride, h * stride, np.arange(size // stride)), stride)
+    kept = np.concatenate([some.y for some in nodes])
+    y = h * (size + np.arange(size))
+    left = y[~np.isin(np.rint(y / h), np.rint(kept / h))]
+    assert left.size + kept.size == size
+    assert left.size > 0.5 * size
+    wave = np.exp(np.multiply.outer(1j * left, step.place)) @ step.weight
+    modulus = np.abs(wave) ** count
+    truth = np.array([np.sum(modulus * np.abs(made._kernel(left))), np.sum(modulus)])
+    assert np.all(truth <= made._left_out)
+    assert made._left_out[0] <= 1e-6 * math.exp(made.goal.log_least) * made.period
+
+
+def test_lines_of_very_many_steps_go_on_where_nothing_is():
+    """So far that the noise which holds what is beyond is next to nothing, with little work: |phi|^n is 0 there."""
+    total = merged(TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(0.423), rate=0.478) ** 14_660_000), 60.0).total
+    before = spent()
+    found = engine.NoisyLines(total).delta("backward", np.array([6.609e6]))
+    assert found.upper[0] - found.lower[0] <= 1e-7 * found.upper[0]
+    assert spent() - before < 2e6
+
+
+def test_of_very_many_samples_with_merged_tails_the_mean_has_all_its_digits():
+    total = merged(TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(1.06), rate=7e-6) ** 187_689_000), 60.0).total
+    found = engine.NoisyLines(total).delta("backward", np.array([1.032]))
+    assert found.upper[0] - found.lower[0] <= 1e-7 * found.upper[0]
+
+
+def test_beyond_the_last_line_a_reading_is_at_most_what_chernoff_says():
+    total = merged(TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(0.851), rate=0.157) ** 42_288_700), 60.0).total
+    found = engine.NoisyLines(total).delta("backward", np.array([1.093e6]))
+    assert found.lower[0] == 0.0
+    assert found.upper[0] < 1e-300
 
 
 def test_terms_are_added_row_by_row():

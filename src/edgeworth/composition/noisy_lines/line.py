@@ -36,13 +36,15 @@ _LEAST = 5e-324
 _WAVES = 60.0  # for which one unit of work stands
 _NODE = 0.8  # units of it for a node of a step, …
 _FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that is kept
-FEWEST_NODES, _MOST_NODES = 512, 2**23
+FEWEST_NODES, _MOST_NODES = 512, 2**36
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _NEARLY, _MORE_KEPT = 3e3, 2**19  # times the width aimed at, from where on as many are worth it: 20 MB
+_IDLE, _MOST_IDLE = 0.9, 2  # of a width: twice as many nodes that leave more of it open are idle, and so often in turn
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
-_LONGEST_STRIDE, _MOST_BLOCKS = 256.0, 16  # nodes that a value stands for, and blocks of them at a time
+_LONGEST_STRIDE, _AT_A_TIME = 2**16, 2**10  # nodes that a value stands for, and such values at a time
+_FINER = 2**4  # times as many values for those nodes that may count
 _MANY_EQUAL = 1_000  # steps
 
 
@@ -106,9 +108,10 @@ class NoisyLine:
     def _made(self, h: float) -> None:
         """Nodes, twice as many each time, until the noise that their last frequency needs is little enough.
 
-        Where the nodes that are added leave more open than they close, those before are the ones that are kept.
+        Or until more of them hardly change it: then something else is what is open. Where the nodes that are added
+        leave more open than they close, those before are the ones that are kept.
         """
-        work, count, best = 0.0, 0, math.inf
+        work, count, best, idle = 0.0, 0, math.inf, 0
         kept: list[_Nodes] = []
         while count < _MOST_NODES:
             before, end, left_out, first = len(kept), max(2 * count, FEWEST_NODES), self._left_out.copy(), count
@@ -123,9 +126,10 @@ class NoisyLine:
                 self._left_out = left_out
                 wide = self._fitted(h * (count - 1), _joined(kept[:before]))
                 break
+            idle = idle + 1 if wide > _IDLE * best else 0
             count, best, held = end, wide, self._nodes.y.size
             most_kept = _MORE_KEPT if wide <= _NEARLY * self.goal.width else _MOST_KEPT
-            if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > most_kept:
+            if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > most_kept or idle == _MOST_IDLE:
                 break
         spend(work / _WAVES)
         self.wide = wide
@@ -138,26 +142,31 @@ class NoisyLine:
     def _next(self, first: int, end: int, h: float) -> tuple[int, int]:
         """How many nodes are looked at next, and for how many of them one value of phi stands.
 
-        Where it stands for many they are more at a time, but not beyond where another step has no transform.
+        Where it stands for many they are more at a time, but not beyond where another step has no transform. All are
+        powers of two, and what was looked at before is a multiple of them.
         """
         size = min(BLOCK, end - first)
         known = self._known(h * (first + size - 1))
-        if not known or first == 0 or (stride := _stride(known[0], h, size)) == 1:
+        if not known or first == 0:
             return size, 1
-        longer = min(BLOCK * min(stride, _MOST_BLOCKS), end - first)
-        return (longer if len(self._known(h * (first + longer - 1))) == len(known) else size), stride
+        stride = _stride(known[0], h)
+        longer = max(min(_AT_A_TIME * stride, end - first), size)
+        if len(self._known(h * (first + longer - 1))) < len(known):
+            longer = size
+        return longer, min(stride, longer // _FINER)
 
     def _stretch(self, first: int, size: int, stride: int, h: float) -> tuple[list[_Nodes], float]:
         """So many nodes, those that count, and the waves that it took to know."""
         if stride == 1:
-            block, work = Block(first, h, np.arange(size)), 0.0
-        else:
-            step = self._known(h * (first + size - 1))[0]
-            work = step.cost * size / stride
-            block = self._sieved(step, Block(first // stride, h * stride, np.arange(size // stride)), stride)
+            return self._counted(Block(first, h, np.arange(size)))
+        step = self._known(h * (first + size - 1))[0]
+        return self._sieved(step, Block(first // stride, h * stride, np.arange(size // stride)), stride)
+
+    def _counted(self, block: Block) -> tuple[list[_Nodes], float]:
+        """The nodes of a block of any length that count."""
         pieces = [block._replace(k=block.k[start : start + BLOCK]) for start in range(0, block.k.size, BLOCK)]
         found = [self._block(piece) for piece in pieces]
-        return [nodes for nodes, _ in found], work + sum(cost for _, cost in found)
+        return [nodes for nodes, _ in found], sum(cost for _, cost in found)
 
     def _known(self, last: float) -> list[StepWaves]:
         """The steps that have a transform up to a frequency."""
@@ -199,20 +208,28 @@ class NoisyLine:
         room = _NEGLIGIBLE * self.goal.width * self.period * math.exp(self.goal.log_least)
         return np.asarray(room / (40 * (1 + y / h)))
 
-    def _sieved(self, step: StepWaves, some: Block, stride: int) -> Block:
-        """Those nodes that may count by one value of phi for so many, at the first, where the kernel is largest.
+    def _sieved(self, step: StepWaves, some: Block, stride: int) -> tuple[list[_Nodes], float]:
+        """The nodes that count, by one value of phi for so many, at the first, where the kernel is largest.
 
-        In between |phi| changes by at most E|L - m| times the distance.
+        In between |phi| changes by at most E|L - m| times the distance. Those that may count are looked at closely.
         """
         y, far = some.y, some.h
         error = step.noise + step.drift * (y + far) + step.bend * far
         weight, end = np.abs(self._kernel(y)), max(float(y[-1]), 1.0)
+        spend(_NODE * y.size)
         with np.errstate(under="ignore"):
             most = np.minimum(np.abs(step.at(some)) + error, 1.0) ** step.count
             counts = most * (weight + 10 / end**2) > self._floor(y + far, far / stride)
             self._left_out += stride * np.array([np.sum((most * weight)[~counts]), np.sum(most[~counts])])
-        k = np.add.outer(stride * some.k[counts], np.arange(stride)).ravel()
-        return Block(stride * some.first, far / stride, k)
+        nodes, work = list[_Nodes](), step.cost * y.size
+        finer = min(stride, _FINER)
+        for start in range(0, int(np.count_nonzero(counts)), BLOCK):
+            k = np.add.outer(finer * some.k[counts][start : start + BLOCK], np.arange(finer)).ravel()
+            block = Block(finer * some.first, far / finer, k)
+            found, cost = self._counted(block) if finer == stride else self._sieved(step, block, stride // finer)
+            nodes += found
+            work += cost
+        return nodes, work
 
     def _fitted(self, last: float, nodes: _Nodes) -> float:
         """Choose the noise for the last frequency T; about the relative width of the readings that follows.
@@ -279,7 +296,8 @@ class NoisyLine:
         rest = self._aliases(t)
         less, more = (rest + dense, 0.0) if self.goal.kind == "delta" else (0.0, rest + dense)
         lower, upper = np.maximum(value - error - less, 0.0), np.maximum(value + error + more, _LEAST)
-        return np.where(known, lower, 0.0), np.where(known, upper, 1.0)
+        ceiling = np.maximum(np.exp(np.minimum(self._k + (1 - c) * t, 0.0) + doubt) * (1 + 4 * UNIT), _LEAST)
+        return np.where(known, np.minimum(lower, ceiling), 0.0), np.where(known, np.minimum(upper, ceiling), 1.0)
 
     def _straight(self, t: Array) -> tuple[Array, Array]:
         """The aliases as far as they are straight lines in e^t, and the sum of their moduli.
@@ -309,7 +327,7 @@ def _decay(step: StepWaves) -> float:
     return step.count * math.log(min(max(step.largest, 0.05), 0.999999)) / step.cost
 
 
-def _stride(step: StepWaves, h: float, size: int) -> int:
+def _stride(step: StepWaves, h: float) -> int:
     """How many nodes one value of phi may stand for: a power of two, 1 where few steps leave no room for that.
 
     Between them |phi| changes by at most E|L - m| times the distance. At most frequencies |phi| is about the largest
@@ -318,8 +336,7 @@ def _stride(step: StepWaves, h: float, size: int) -> int:
     room = min(_ROOM * (1 - step.largest), math.exp(-_ENOUGH / step.count) - step.largest)
     if not step.bend * h * 2 <= room:
         return 1
-    stride = 2 ** int(math.log2(min(room / (step.bend * h), _LONGEST_STRIDE)))
-    return stride if size % stride == 0 else 1
+    return 1 << int(math.log2(min(room / (step.bend * h), _LONGEST_STRIDE)))
 
 
 def _joined(nodes: list[_Nodes]) -> _Nodes:

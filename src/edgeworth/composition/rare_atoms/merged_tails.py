@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers, Direction
     from edgeworth.losses import PrivacyLoss
     from edgeworth.losses.law import Array
+    from edgeworth.losses.moments import DecimalNodes
 
 __all__ = ["FEW_SAMPLES", "NATS", "Levels", "MergedTails", "applies", "merged"]
 
 NATS = 23.0  # below a reading, what is merged is of no account: e^-23 = 1e-10
+_MOST_DECIMALS = 4000  # atoms in decimal arithmetic: a fifth of a second
 _NOT_LISTED = math.exp(-690.0)  # at least what a law leaves out, in one step
 _LEAST_KNOWN = 1e-4  # of the upper end of a delta that is not known well, at what it is taken for
 _ROUNDING = 2.0**-51
@@ -82,12 +86,43 @@ def _merged_base(base: DiscreteGaussianLoss, nats: float) -> tuple[AtomicLoss, f
     tails = [(base.loss[: first + 1][::-1], base.null[: first + 1][::-1]), (base.loss[last:], base.null[last:])]
     (low, low_null), (high, high_null) = (_one_atom(*tail) for tail in tails)
     low_alternative, high_alternative = (float(np.sum(base.alternative[s])) for s in (np.s_[: first + 1], np.s_[last:]))
-    made = AtomicLoss(
+    made = _MergedNoise(
         np.concatenate([[low], base.loss[inner], [high]]),
         np.concatenate([[low_null], base.null[inner], [high_null]]),
         np.concatenate([[low_alternative], base.alternative[inner], [high_alternative]]),
+        noise=base,
+        inner=inner,
     )
     return made, low_null + high_null, low_alternative + high_alternative
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _MergedNoise(AtomicLoss):
+    """The noise, which knows itself in decimals, too."""
+
+    noise: DiscreteGaussianLoss
+    inner: slice
+
+    def decimal_nodes(self, digits: int) -> DecimalNodes | None:
+        """The atoms in decimal arithmetic; None where the noise has so many that this takes long."""
+        shift, size = self.noise.sensitivity, self.noise.null.size
+        if size > _MOST_DECIMALS:
+            return None
+        with localcontext(prec=digits + 10):
+            rate = 1 / (2 * Decimal(self.noise.sigma) ** 2)
+            numbers = [n - (size - shift - 1) // 2 for n in range(size)]
+            weight = [(-rate * k * k).exp() for k in numbers]
+            whole, loss = sum(weight, Decimal(0)), [(2 * k - shift) * shift * rate for k in numbers]
+            atoms = [(x, w / whole) for x, w in zip(loss, weight, strict=True)]
+            last = self.inner.stop
+            merged_atoms = [_one_decimal(atoms[: self.inner.start]), *atoms[self.inner], _one_decimal(atoms[last:])]
+            return [x for x, _ in merged_atoms], [w for _, w in merged_atoms]
+
+
+def _one_decimal(atoms: list[tuple[Decimal, Decimal]]) -> tuple[Decimal, Decimal]:
+    """The loss and the mass of outcomes merged."""
+    null = sum((w for _, w in atoms), Decimal(0))
+    return (sum((w * x.exp() for x, w in atoms), Decimal(0)) / null).ln(), null
 
 
 def _one_atom(loss: Array, null: Array) -> tuple[float, float]:
