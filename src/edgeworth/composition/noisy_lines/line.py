@@ -39,7 +39,7 @@ _FIT, _KEPT = 2.0, 1.0  # … and for a node to which noise is fitted, and that 
 FEWEST_NODES, _MOST_NODES = 512, 2**36
 _MOST_KEPT = 2**18  # nodes that count: 10 MB
 _NEARLY, _MORE_KEPT = 3e3, 2**19  # times the width aimed at, from where on as many are worth it: 20 MB
-_IDLE, _MOST_IDLE = 0.9, 2  # of a width: twice as many nodes that leave more of it open are idle, and so often in turn
+_IDLE, _MOST_IDLE = 0.9, 2  # of a width: nodes of which none counts, and that leave more of it open; so often in turn
 _REACHES = np.geomspace(2.0, 60.0, 24)  # values of x = v T^2 that are tried
 _NEGLIGIBLE = 1e-4  # of the width aimed at: what all nodes that are left out may add
 _ROOM, _ENOUGH = 0.3, 60.0  # of 1 - |phi|, what may be lost between nodes, and nats that are to be left of it
@@ -108,10 +108,10 @@ class NoisyLine:
     def _made(self, h: float) -> None:
         """Nodes, twice as many each time, until the noise that their last frequency needs is little enough.
 
-        Or until more of them hardly change it: then something else is what is open. Where the nodes that are added
+        Or until more of them change nothing: then something else is what is open. Where the nodes that are added
         leave more open than they close, those before are the ones that are kept.
         """
-        work, count, best, idle = 0.0, 0, math.inf, 0
+        work, count, best, held, idle = 0.0, 0, math.inf, 0, 0
         kept: list[_Nodes] = []
         while count < _MOST_NODES:
             before, end, left_out, first = len(kept), max(2 * count, FEWEST_NODES), self._left_out.copy(), count
@@ -126,7 +126,7 @@ class NoisyLine:
                 self._left_out = left_out
                 wide = self._fitted(h * (count - 1), _joined(kept[:before]))
                 break
-            idle = idle + 1 if wide > _IDLE * best else 0
+            idle = idle + 1 if wide > _IDLE * best and self._nodes.y.size == held else 0
             count, best, held = end, wide, self._nodes.y.size
             most_kept = _MORE_KEPT if wide <= _NEARLY * self.goal.width else _MOST_KEPT
             if wide <= self.goal.width or 3 * work > self.goal.most_work or 2 * held > most_kept or idle == _MOST_IDLE:
@@ -179,6 +179,9 @@ class NoisyLine:
         known = self._known(end)
         weight, floor = np.abs(self._kernel(y)), self._floor(y, block.h)
         value, most, rounding = np.ones(y.size, dtype=complex), np.ones(y.size), np.zeros(y.size)
+        if not known:
+            work = float(y.size)
+            spend(_NODE * y.size)
         if len(known) < len(self._steps):
             most *= math.exp(math.fsum(step.log_far(float(y[0])) for step in self._steps if not end <= step.reach))
         for step in known:
