@@ -110,8 +110,16 @@ def test_where_all_fail_the_ends_are_trivial():
             "delta",
             5.51,
         ),
+        (
+            ew.PoissonSampled(ew.RandomizedResponse(1.58, categories=5), 5.89e-4) ** 15
+            * ew.PoissonSampled(ew.RandomizedResponse(2.45, categories=5), 0.0319) ** 5
+            * ew.PoissonSampled(ew.Laplace(2.84), 4.25e-4) ** 3,
+            "both",
+            "delta",
+            1.23,
+        ),
     ],
-    ids=["two responses", "laplace and responses", "two kinds of discrete noise"],
+    ids=["two responses", "laplace and responses", "two kinds of discrete noise", "samples of three kinds"],
 )
 def test_mixes_of_many_kinds_have_six_digits(mechanism, direction, reading, argument):
     found = getattr(ew.account(mechanism, direction=direction), reading)(argument)
@@ -136,6 +144,15 @@ class Ways(Says):
         return Ends(*(np.full(argument.size, end) for end in self.ends[direction]))
 
     epsilon = delta
+
+
+def test_who_was_given_up_in_both_directions_is_asked_for_one_after_all_others():
+    slow, quick = Says(0.4, 0.4, work=1000.0), Says(0.3, 0.3)
+    rough = Ways(forward=(0.2, 0.6), backward=(0.0, 0.1))
+    with one_reading(1), breaking_off():
+        found = Everyone([Turn(slow, 100.0), Turn(quick, 100.0)], 1e-6, lambda: rough).delta("both", np.array([0.5]))
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.3], [0.3])
+    assert (len(slow.asked), len(quick.asked)) == (1, 1)
 
 
 @pytest.mark.parametrize("reading", ["delta", "epsilon"])

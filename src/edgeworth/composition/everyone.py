@@ -72,8 +72,10 @@ class Everyone:
         ends = self._ask(self._turns[:1], argument, most, lambda answers, some: ask(answers, direction, some))
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if wide.size and not is_spent():
-            way = _larger_way(self._rough(), argument[wide], ask)
-            turns = self._turns[1:] if way == "both" else self._turns
+            way, (first, *turns) = _larger_way(self._rough(), argument[wide], ask), self._turns
+            if way != "both":  # the first is asked again, the last of all where it found nothing in its time
+                nothing = np.all(ends.lower[wide] == 0) and np.all(ends.upper[wide] == most[wide])
+                turns = [*turns, first] if nothing else [first, *turns]
             others = self._ask(turns, argument[wide], most[wide], lambda answers, some: ask(answers, way, some))
             narrow(ends, wide, others)
         return ends

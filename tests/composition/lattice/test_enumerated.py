@@ -134,6 +134,48 @@ def test_what_is_left_out_of_endless_laws_is_added():
     assert math.isinf(made.epsilon("forward", np.array([1e-130])).upper[0])
 
 
+def exact_runs(mechanism):
+    """The same for equal steps, by how often every value comes."""
+    ((loss, n),) = TotalLoss.of(mechanism).parts
+    nodes = loss.nodes()
+    for times in itertools.product(range(n + 1), repeat=nodes.loss.size - 1):
+        if sum(times) <= n:
+            many = [*times, n - sum(times)]
+            ways = mpmath.factorial(n) / mpmath.fprod(mpmath.factorial(m) for m in many)
+            loss_of_all = mpmath.fsum(m * mpmath.mpf(x) for m, x in zip(many, nodes.loss, strict=True))
+            log_mass = mpmath.fsum(m * mpmath.mpf(w) for m, w in zip(many, nodes.log_weight, strict=True))
+            yield mpmath.exp(loss_of_all), ways * mpmath.exp(log_mass)
+
+
+@pytest.mark.parametrize(
+    ("run", "places"),
+    [
+        (ew.PoissonSampled(ew.RandomizedResponse(1.3, categories=5), 0.2) ** 60, (-2.0, 0.0, 0.9, 7.0, 40.0)),
+        (ew.PoissonSampled(ew.RandomizedResponse(0.2, categories=3), 0.01) ** 33, (0.0, 1e-3, 0.02)),
+        (ew.PoissonSampled(ew.DiscreteLaplace(1.5, sensitivity=3), 0.3) ** 12, (-0.5, 0.1, 2.0, 9.0)),
+    ],
+)
+def test_equal_steps_of_few_values_are_listed_by_how_often_each_comes(run, places):
+    made = EnumeratedAnswers(TotalLoss.of(run))
+    with mpmath.workdps(40):
+        atoms = list(exact_runs(run))
+        assert abs(mpmath.fsum(p for _, p in atoms) - 1) < 1e-12
+        for backward, direction in enumerate(("forward", "backward")):
+            for epsilon in places:
+                ends = made.delta(direction, np.array([epsilon]))
+                truth = exact_delta(atoms, epsilon, backward)
+                assert ends.lower[0] <= truth <= ends.upper[0]
+                assert ends.upper[0] - ends.lower[0] <= max(1e-9 * ends.upper[0], 1e-300)
+
+
+def test_hundreds_of_samples_with_three_values_are_one_list():
+    total = TotalLoss.of(ew.PoissonSampled(ew.RandomizedResponse(1.2, categories=4), 0.01) ** 400)
+    made = Enumeration.of(total)
+    assert 0.5 * math.comb(402, 2) < made.corners[0].size <= math.comb(402, 2)  # some have masses that no doubles hold
+    assert enumerable(TotalLoss.of(ew.PoissonSampled(ew.RandomizedResponse(1.2, categories=4), 0.01) ** 1000))
+    assert not enumerable(TotalLoss.of(ew.PoissonSampled(ew.RandomizedResponse(1.2, categories=4), 0.01) ** 2000))
+
+
 def test_only_short_lists_are_enumerable():
     assert enumerable(TotalLoss.of(ew.RandomizedResponse(0.1) ** 300 * ew.RandomizedResponse(0.13) ** 300))
     assert not enumerable(TotalLoss.of(ew.PoissonSampled(ew.DiscreteGaussian(scale=20.0), 0.1) ** 9))

@@ -71,8 +71,10 @@ def _split(total: TotalLoss, cut: float) -> list[tuple[PrivacyLoss, int]]:
     """The parts, those whose atoms multiply with the copies cut in two so that either group may have a half."""
     parts: list[tuple[PrivacyLoss, int]] = []
     for loss, n in total.parts:
-        multiplies = n > 1 and loss.lattice is None and _atoms(loss, cut)[0].size > 2
-        parts.extend([(loss, n // 2), (loss, n - n // 2)] if multiplies else [(loss, n)])
+        place, _, lost = _atoms(loss, cut)
+        multiplies = n > 1 and loss.lattice is None and place.size > 2
+        whole = not multiplies or (lost == 0 and _multiset_count(n, place.size) <= _MOST_OUTER)
+        parts.extend([(loss, n)] if whole else [(loss, n // 2), (loss, n - n // 2)])
     return parts
 
 
@@ -87,13 +89,22 @@ def _atoms(loss: PrivacyLoss, cut: float) -> tuple[Array, Array, float]:
 
 def _count(loss: PrivacyLoss, n: int, cut: float) -> float:
     """How many atoms n copies have; infinite where they are too many to be listed."""
-    values = _atoms(loss, cut)[0].size
+    place, _, lost = _atoms(loss, cut)
+    values = place.size
     if values <= 2:
         return 1 + n * (values - 1)
     if loss.lattice is not None:
         points = n * (values - 1) + 1
         return points if points <= _MOST_LATTICE else math.inf
+    if lost == 0:
+        runs = _multiset_count(n, values)
+        return runs if runs <= _MOST_OUTER else math.inf
     return float(values) ** n if n * math.log(values) < math.log(2.0 * _MOST_INNER) else math.inf
+
+
+def _multiset_count(n: int, values: int) -> int:
+    """How many runs of so many copies there are, whichever of them has which value."""
+    return math.comb(n + values - 1, n)
 
 
 def _groups(counts: list[float]) -> tuple[list[int], list[int]] | None:
@@ -124,11 +135,33 @@ def _power(loss: PrivacyLoss, n: int, cut: float) -> PairedValues:
         return PairedValues(sums, log_masses, slack=slack, error=error)
     if loss.lattice is not None:
         return _convolved(loss, n, PairedValues(place, log_mass, slack=slack, error=error, lost=n * lost))
+    if lost == 0:
+        return _multisets(place, log_mass, n)
     one = PairedValues(place, log_mass, slack=slack / n, error=error / n, lost=lost)
     made = one
     for _ in range(n - 1):
         made = made.times(one)
     return made
+
+
+def _multisets(place: Array, log_mass: Array, n: int) -> PairedValues:
+    """The copies by how often every value comes, whichever of them has it: n!/(m_1! m_2! …) runs each.
+
+    >>> np.exp(_multisets(np.array([0.0, 0.1, 0.3]), np.log([0.5, 0.3, 0.2]), 2).log_mass).round(2).tolist()
+    [0.25, 0.3, 0.09, 0.2, 0.12, 0.04]
+    """
+    left, sums, log_masses = np.array([float(n)]), np.zeros(1), np.full(1, math.lgamma(n + 1))
+    for x, log_one in zip(place[:-1].tolist(), log_mass[:-1].tolist(), strict=True):
+        ways = left.astype(np.intp) + 1
+        some = np.repeat(np.arange(left.size), ways)
+        times = np.arange(some.size) - np.repeat(np.cumsum(ways) - ways, ways)
+        left, sums = left[some] - times, sums[some] + times * x
+        log_masses = log_masses[some] + times * log_one - gammaln(times + 1)
+    sums, log_masses = sums + left * place[-1], log_masses + left * log_mass[-1] - gammaln(left + 1)
+    order, terms = np.argsort(sums, kind="stable"), 2 * place.size + 16
+    slack = terms * _UNIT * n * float(np.max(np.abs(place)))
+    error = terms * _UNIT * n * (1 + 2 * math.log(n + 2) + float(np.max(np.abs(log_mass))))
+    return PairedValues(sums[order], log_masses[order], slack=slack, error=error)
 
 
 def _convolved(loss: PrivacyLoss, n: int, one: PairedValues) -> PairedValues:
