@@ -17,6 +17,7 @@ from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.ladder import Ladder
 from edgeworth.composition.contour.line_answers import LineAnswers
 from edgeworth.composition.contour.log_moments import LogMoments
+from edgeworth.composition.contour.rung import Rung
 from edgeworth.composition.contour.sampled_gaussian import Steps
 from edgeworth.losses import BinaryLoss, GaussianLoss, LaplaceLoss, SampledLoss, TotalLoss
 
@@ -206,3 +207,16 @@ def test_a_profile_and_a_tail_of_that_pole_have_the_rung_beside_it():
     for kind in ("delta", "power"):
         integrals.owners(kind, np.array([integrals.mean_under_q]))
         assert integrals._integrands(kind)[0][0] == ("right", 0)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "steps"), [(0.8, 256 / 50_000, 5000), (0.8, 256 / 50_000, 1000)])
+def test_second_readings_of_usual_deltas_share_the_line_of_the_first(monkeypatch, sigma, rate, steps):
+    """No deeper cut of what hardly ever happens is made for them: its lines would be the same, and take their time."""
+    made, prepare = [], Rung.__init__
+    monkeypatch.setattr(Rung, "__init__", lambda self, *given: made.append(given) or prepare(self, *given))
+    account = ew.account(ew.PoissonSampled(ew.Gaussian(sigma), rate) ** steps)
+    account.epsilon(1e-5)
+    before = len(made)
+    found = account.epsilon(1e-8)
+    assert len(made) == before > 0
+    assert found.upper - found.lower <= 1e-9 * found.upper

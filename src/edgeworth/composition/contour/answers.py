@@ -52,7 +52,7 @@ _WIDE_FEW = 1e-7  # … and for few samples without Gaussian noise beside them, 
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
-_LEAST_LEVEL = 4  # of dropping: the bulk of the law is what it was
+_LEAST_LEVEL = 6  # of dropping: the bulk of the law is what it was, and readings of 35 nats share their lines
 _FARTHEST = 1e100  # an epsilon whose square is a number
 
 
