@@ -19,6 +19,7 @@ from edgeworth.composition.contour.waves import BLOCK, products_of_waves, wave_l
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeworth.composition.contour.long_moments import LongMoments
     from edgeworth.composition.contour.sampled_gaussian import SampledGaussian
     from edgeworth.composition.contour.tilted_part import TiltedPart
     from edgeworth.losses.law import Array
@@ -124,11 +125,17 @@ class MeanApart:
 
 
 def mean_apart(
-    part: TiltedPart, step: SampledGaussian, c: float, log_weight: Array, errors: tuple[Array, Array]
+    part: TiltedPart,
+    step: SampledGaussian,
+    c: float,
+    log_weight: Array,
+    errors: tuple[Array, Array],
+    longer: LongMoments | None = None,
 ) -> MeanApart | None:
     """A sample tilted by c, not steeply to the left; none where numbers would overflow.
 
-    `errors` are the noise of its window, and the absolute error of L besides a relative one.
+    `errors` are the noise of its window, and the absolute error of L besides a relative one; `longer` may know the
+    mean better.
     """
     of_window, moved = errors
     ends = part.loss[[0, -1]]
@@ -136,6 +143,8 @@ def mean_apart(
         return None
     null, alternative = (math.exp(log) for log in step.log_dropped)
     mean, rounding = certified_mean(part.loss, log_weight, c, null - alternative, of_window, moved)
+    if longer is not None and longer.mean_error < rounding:
+        mean, rounding = longer.mean, longer.mean_error
     front = math.exp(-part.log_moment)
     mean *= front
     # Of the quadratures: that of L e^(cL), relative to the moment, and those of e^L and of 1.

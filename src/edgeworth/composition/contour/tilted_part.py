@@ -17,6 +17,7 @@ import numpy as np
 from edgeworth.composition.contour import replaced_gaussian
 from edgeworth.composition.contour.certified_moment import NATS, PANELS, SUM_ROUNDING, certified_moment, weight_noise
 from edgeworth.composition.contour.laplace_formula import LaplaceFormula, laplace_moments
+from edgeworth.composition.contour.long_moments import HAS_MORE_DIGITS, long_moments
 from edgeworth.composition.contour.mean_apart import MeanApart, WaveNodes, is_worth_it, mean_apart
 from edgeworth.composition.contour.quadrature import even_nodes
 from edgeworth.composition.contour.raised import Raised, raised
@@ -53,7 +54,8 @@ __all__ = ["TiltedPart", "sampled_laplace_decay", "tilt_nodes", "tilt_part"]
 _UNIT = 2.0**-53
 _TILT, _TERM = 6e3, 0.012  # units of work for a step at a tilt, and for a term of its transform
 _MOST_POINTS, _MOST_OF_A_SAMPLE = 60_000, 250_000
-_VERY_MANY = 1_000_000  # steps of Laplace noise, whose first moments are taken to all digits
+_VERY_MANY = 1_000_000  # equal steps, whose first moments may be taken to more digits than doubles have
+_MOST_OF_K = 1e-10  # relative error of M^n by ulps of doubles, beyond which K has more digits where there are some
 _MANY_POINTS = 800  # on the real line; higher up some hundred are enough at every frequency
 _POINTS_OF_LAPLACE = 16.0  # to a unit of theta times the steepest tilt
 _LARGEST_MU = 8.0
@@ -293,6 +295,11 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
     null, alternative = (math.exp(log) for log in step.log_dropped)
     missing = c * (null - alternative) - null
     log_moment, log_moment_error = certified_moment(loss, log_weight, c, missing, of_window, moved)
+    longer = None
+    if HAS_MORE_DIGITS and step.is_whole and count >= _VERY_MANY and count * log_moment_error > _MOST_OF_K:
+        longer = long_moments(step, c, h, x)
+    if longer is not None:
+        log_moment, log_moment_error = longer.log_moment, longer.log_moment_error
     dropped = 1e-11 * (1 + 2 * abs(c)) * math.exp(step.log_dropped[1] - log_moment)
     made = TiltedPart(
         count,
@@ -307,8 +314,8 @@ def _tilt_sampled_gaussian(step: SampledGaussian, count: int, c: float, frequenc
         make_raised=high,
         blur=blur,
     )
-    if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight, whole=step.is_whole):
-        return replace(made, apart=mean_apart(made, step, c, log_weight, (of_window, moved)))
+    if not is_steep(step, c) and is_worth_it(count, frequency, loss, weight, whole=step.is_whole and longer is None):
+        return replace(made, apart=mean_apart(made, step, c, log_weight, (of_window, moved), longer))
     return made
 
 
