@@ -75,6 +75,26 @@ def test_the_other_readings_are_those_of_the_engine():
     assert made.bridge() == (0.1, 0.2)
 
 
+def test_who_knows_roughly_where_a_test_is_saves_questions():
+    alpha, told, asked = np.array([0.4]), [], []
+
+    class Counted(Profiled):
+        def delta(self, direction, epsilon):
+            asked.extend(epsilon.tolist())
+            return super().delta(direction, epsilon)
+
+    def places(direction, at):
+        told.append((direction, at))
+        return (-1.5, 0.5) if direction == "forward" else (-0.5, 0.5)
+
+    true = GaussianTradeOff(1.0)(alpha)
+    found = ByProfile(Counted(1.0), 1e-6, slow=True, places=places).tradeoff("both", alpha)
+    assert told == [("forward", 0.4), ("backward", 0.4)]
+    assert found.lower[0] <= true[0] <= found.upper[0]
+    assert found.upper[0] - found.lower[0] <= 1e-6 * found.upper[0]
+    assert max(np.abs(asked)) <= 1.5 + 0.2
+
+
 def test_an_engine_that_gives_up_leaves_what_was_known():
     engine = Profiled(1.0)
     engine.delta = lambda *_: (_ for _ in ()).throw(ComputationFailed("no profile"))

@@ -43,7 +43,7 @@ def heaps_first(total: TotalLoss, aim: Aim, others: Others) -> Answers:
 
     def mixed(wide: Aim) -> Answers:
         made = mixture.around_values(total, lambda heap: others.of_heap(heap, wide))
-        return ByProfile(made, aim.wide, slow=True, remainder=made.remainder)
+        return ByProfile(made, aim.wide, slow=True, remainder=made.remainder, places=made.places)
 
     rough = Aim.of(_ROUGH)
     first = Combined(mixed(rough), lambda: mixed(aim), aim.wide) if aim.wide < _ROUGH else mixed(aim)

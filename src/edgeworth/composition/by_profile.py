@@ -58,11 +58,15 @@ class ByProfile(Forwarding):
         slow: bool = False,
         tests_last: bool = False,
         remainder: Callable[[Direction, Array], Ends] | None = None,
+        places: Callable[[Direction, float], tuple[float, float]] | None = None,
     ) -> None:
-        """`remainder`: 1 - delta, from those who have more digits of it than of delta where that is close to 1."""
+        """`remainder`: 1 - delta, from those who have more digits of it than of delta where that is close to 1.
+
+        `places`: thresholds in order between which that of a test is, from those who know it roughly at once.
+        """
         super().__init__(answers)
         self._wide, self._slow, self._tests_last = wide, slow, tests_last
-        self._remainder = remainder
+        self._remainder, self._places = remainder, places
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha): by the engine's own tests, and by its profile where they leave it wide; or vice versa."""
@@ -84,11 +88,22 @@ class ByProfile(Forwarding):
         if wide.size <= (_MOST_SLOW if self._slow else _MOST_QUICK):
             enough, idle = (_ENOUGH_SLOW, _MOST_IDLE) if self._slow else (_ENOUGH, _MOST_ROUNDS)
             aim = enough * self._wide, self._wide
-            searches = [_Search(alpha[k], Ends(lower[k], upper[k]), aim, idle) for k in wide.tolist()]
+            searches = [
+                _Search(alpha[k], Ends(lower[k], upper[k]), self._around(direction, float(alpha[k])), aim, idle)
+                for k in wide.tolist()
+            ]
             for some in ([one] for one in searches) if self._slow else [searches]:
                 self._search(direction, some, work)
             lower[wide], upper[wide] = [one.lower for one in searches], [one.upper for one in searches]
         return Ends(lower, upper)
+
+    def _around(self, direction: Direction, alpha: float) -> tuple[float, float]:
+        """Between which thresholds the search goes on; of both directions, that of their hull is between theirs."""
+        if self._places is None:
+            return -_FARTHEST, _FARTHEST
+        ways: tuple[Direction, ...] = ("forward", "backward") if direction == "both" else (direction,)
+        found = [self._places(way, alpha) for way in ways]
+        return min(low for low, _ in found), max(high for _, high in found)
 
     def _search(self, direction: Direction, open_: list[_Search], work: float) -> None:
         """Round by round, all that are still open together; what the engine cannot say more about stays as it was."""
@@ -137,12 +152,14 @@ class _Search:
     The slope is -u with f/(1 - alpha) <= u <= (1 - f)/alpha, since delta and delta' are at least 0.
     """
 
-    def __init__(self, alpha: float, known: Ends, aim: tuple[float, float], most_idle: int) -> None:
+    def __init__(
+        self, alpha: float, known: Ends, around: tuple[float, float], aim: tuple[float, float], most_idle: int
+    ) -> None:
         """`aim`: the relative width at which the search ends, and the one that is asked for."""
         self.alpha, self.lower, self.upper = float(alpha), float(known.lower), float(known.upper)
         (self._enough, self._wide), self._most_idle = aim, most_idle
-        low = max(math.log(max(self.lower, 1e-300) / (1 - self.alpha)), -_FARTHEST) - 1e-3
-        high = min(math.log((1 - self.lower) / self.alpha), _FARTHEST) + 1e-3
+        low = max(math.log(max(self.lower, 1e-300) / (1 - self.alpha)), -_FARTHEST, around[0]) - 1e-3
+        high = max(min(math.log((1 - self.lower) / self.alpha), _FARTHEST, around[1]), low) + 1e-3
         inward = [far for far in _INWARD if far < _NEAR_AN_END * (high - low)]
         places = [0.5 * (low + high), *_FIRST, *(low + far for far in inward)]
         inside = [place for place in places if low < place < high]

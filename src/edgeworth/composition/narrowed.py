@@ -22,6 +22,7 @@ from edgeworth.composition import (
 )
 from edgeworth.composition.aim import Aim
 from edgeworth.composition.beside_disclosure import BesideDisclosure
+from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.chosen import choose
 from edgeworth.composition.combined import Combined
 from edgeworth.composition.deferred import Deferred
@@ -94,7 +95,8 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Combined(fine, lambda: usual, aim.wide)
     if row.answers is not in_turn.dense_lines and total.is_exact:
         quick = partial(moments.prepared, total) if _has_moments(total) else None
-        answers = Everyone([Turn(answers, _MOST_OF_IT), *_others(total, aim)], aim.wide, quick)
+        share = _HALF_OF_IT if mixture.may_list_values(total) else _MOST_OF_IT
+        answers = Everyone([Turn(answers, share), *_others(total, aim)], aim.wide, quick)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
     rough = (
@@ -241,10 +243,31 @@ def _always(_: TotalLoss) -> bool:
     return True
 
 
+def _has_listed_values(total: TotalLoss) -> bool:
+    """Whether a mixture over values that can be listed may narrow what the row of a total leaves wide."""
+    return mixture.listed_values(total) is not None
+
+
+def _over_listed_values(total: TotalLoss, aim: Aim) -> Answers:
+    """A mixture over all values that can be listed, of the answers that the rest would have alone."""
+    found = mixture.listed_values(total)
+    assert found is not None
+
+    def of_rest(rest: TotalLoss) -> Answers:
+        row = _first_row(rest, choose(rest)[0])
+        if row is None:
+            raise Unsupported("nobody answers for such a rest")
+        return row.answers(rest, aim)
+
+    made = mixture.around_values(total, of_rest, found)
+    return ByProfile(made, aim.wide, slow=True, remainder=made.remainder, places=made.places)
+
+
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
-_MOST_OF_IT = 6.5e7
+_MOST_OF_IT, _HALF_OF_IT = 6.5e7, 4.5e7  # that row itself; where a mixture follows that takes about as much
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
     (decimals.applies, lambda total, _: decimals.prepared(total), 4e7),
+    (_has_listed_values, _over_listed_values, 9e7),
     (contour.applies, in_turn.by_contour, 2.5e7),
     (spread.applies, in_turn.on_points, 3e7),
     (_has_a_lattice, in_turn.lattice_closely, 8e7),

@@ -97,6 +97,11 @@ class ProfileAlone(SearchedAnswers):
                 return ByProfile(self._quick, _WIDE).tradeoff(direction, alpha)
         return Ends(np.where((alpha == 0) | (alpha == 1), 1 - alpha, 0.0), np.nextafter(1 - alpha, 2.0))
 
+    def places(self, direction: Direction, alpha: float) -> tuple[float, float]:
+        """Thresholds in order, backward those of -T, between which that of a test is, by the tilted moments."""
+        before, after = self._moments.between(direction, alpha)
+        return (before, after) if direction == "forward" else (-after, -before)
+
     def bridge(self) -> tuple[float, float]:
         """That of the tilted moments."""
         return self._moments.bridge()

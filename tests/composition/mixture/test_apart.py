@@ -261,7 +261,7 @@ def test_steps_enclose_a_heap(direction):
     """A sample of Gaussian noise has a formula, here to fifty digits."""
     sigma, rate = 1.5, 0.02
     total = TotalLoss.of(sampled(ew.Gaussian(sigma), rate))
-    glance = _by_steps(moments.prepared(total), 0.02)
+    glance = _by_steps(total, moments.prepared(total), 0.02)
     t = np.array([-1.0, -0.021, -0.0199, -0.01, -1e-4, 0.0, 1e-4, 0.01, 0.2, 0.7, 2.0])
     low, high = glance(direction, t, np.full(t.size, 1e-9))
     with mp.workdps(50):

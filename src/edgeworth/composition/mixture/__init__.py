@@ -1,6 +1,6 @@
 """Few steps with noise, alone or beside few-valued ones: formulas, one integral, and mixtures over all values."""
 
-from edgeworth.composition.mixture.apart import around_values, heaps
+from edgeworth.composition.mixture.apart import around_values, heaps, listed_values, may_list_values
 from edgeworth.composition.mixture.engine import (
     applies,
     has_formulas,
@@ -21,6 +21,8 @@ __all__ = [
     "has_two_lattices",
     "heaps",
     "integrates_normal_noise",
+    "listed_values",
+    "may_list_values",
     "prepared",
     "remainder_of",
 ]

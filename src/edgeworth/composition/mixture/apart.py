@@ -14,6 +14,7 @@ import numpy as np
 
 from edgeworth.composition import moments
 from edgeworth.composition.answered import Ends, narrow
+from edgeworth.composition.contour.one_far import log_one_far
 from edgeworth.composition.mixture.answers import by_answers, by_formula, summed
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula, placed
@@ -23,7 +24,7 @@ from edgeworth.composition.noisy_lines.tilted_sum import Chernoff, TiltedSums
 from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.rare_atoms.merged_tails import merged
 from edgeworth.errors import Unsupported
-from edgeworth.losses import GaussianLoss, SampledLoss, TotalLoss
+from edgeworth.losses import GaussianLoss, ReplacedLoss, SampledLoss, TotalLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import MergedValues, PrivacyLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["AroundValues", "Heaps", "around_values", "heaps"]
+__all__ = ["AroundValues", "Heaps", "around_values", "heaps", "listed_values", "may_list_values"]
 
 _MOST_VALUES = 4_000  # a glance at each of so many is a millisecond
 _FAR = 12.0  # standard deviations of a heap, from one value to the next
@@ -47,6 +48,7 @@ _STEPS = np.append(0.0, np.geomspace(0.1, 2e3, 80))  # standard deviations of a 
 _NATS = 30.0, 60.0, 120.0, 300.0  # rarer than e^-these are the outcomes that are merged for a glance
 _SLIGHT = np.geomspace(0.1, 100.0, 30)  # tilts for a glance at large losses
 _OTHER: dict[Way, Way] = {"forward": "backward", "backward": "forward"}
+_LEAST_LOG = -700.0  # of a bound far out: what is less would underflow
 _NOTHING = 1e-300  # of a reading, below which numbers may underflow
 
 
@@ -77,6 +79,36 @@ def heaps(total: TotalLoss) -> Heaps | None:
     return None
 
 
+@lru_cache(maxsize=8)
+def listed_values(total: TotalLoss) -> Heaps | None:
+    """All steps that are no samples and take few values, as many as can be listed, beside the others, however wide.
+
+    >>> import edgeworth as ew
+    >>> run = ew.Laplace(1.0) ** 9 * ew.RandomizedResponse(1.5) ** 2 * ew.DiscreteLaplace(9.0) ** 10**6
+    >>> found = listed_values(TotalLoss.of(run))
+    >>> found.values.place.round(9).tolist(), len(found.heap.parts)
+    ([-3.0, 0.0, 3.0], 2)
+    """
+    parts = [part for part in total.parts if part[1] > 0]
+    listed = sorted((part for part in parts if _takes_few_values(part[0])), key=lambda part: -_apart(part[0]))
+    others = [part for part in parts if not _takes_few_values(part[0])]
+    for cut in range(len(listed), 0, -1) if others else ():
+        rest = TotalLoss((*others, *listed[cut:]), is_finite=True)
+        values = atoms_of(TotalLoss(tuple(listed[:cut]), is_finite=True), _MOST_VALUES)
+        if values is not None:
+            return Heaps(rest, values) if _spread(rest) > 0 else None
+    return None
+
+
+def may_list_values(total: TotalLoss) -> bool:
+    """Whether there are such steps and others: nothing is listed to find that out."""
+    return len({_takes_few_values(loss) for loss, n in total.parts if n > 0}) > 1
+
+
+def _takes_few_values(loss: PrivacyLoss) -> bool:
+    return loss.is_atomic and not isinstance(loss, SampledLoss | ReplacedLoss)
+
+
 def _can_be_read(heap: TotalLoss) -> bool:
     """Whether all steps are of kinds that others answer for; one step with atoms is a list of values itself."""
     alone = sum(n for _, n in heap.parts) == 1 and heap.parts[0][0].is_atomic
@@ -102,9 +134,11 @@ def _spread(total: TotalLoss) -> float:
     return math.sqrt(max(float(cumulants.null[1]), float(cumulants.alternative[1])))
 
 
-def around_values(total: TotalLoss, answers: Callable[[TotalLoss], Answers]) -> AroundValues:
-    """The answers of a total; those of a heap are given, if it has no formula."""
-    found = heaps(total)
+def around_values(
+    total: TotalLoss, answers: Callable[[TotalLoss], Answers], found: Heaps | None = None
+) -> AroundValues:
+    """The answers of a total; those of a heap are given, if it has no formula. What is no heap has to be `found`."""
+    found = heaps(total) if found is None else found
     if found is None:
         raise Unsupported("these are not steps whose values are few and far apart beside others")
     read = by_formula(Formula(found.heap)) if _has_formula(found.heap) else by_answers(answers(found.heap))
@@ -146,19 +180,23 @@ class AroundValues(ProfileAlone):
 def _at_a_glance(heap: TotalLoss) -> Read:
     if all(is_known(loss) for loss, _ in heap.parts):
         return _by_chernoff(heap)
-    return _by_steps(moments.prepared(heap), _spread(heap))
+    return _by_steps(heap, moments.prepared(heap), _spread(heap))
 
 
-def _by_steps(quick: Answers, spread: float) -> Read:
+def _by_steps(heap: TotalLoss, quick: Answers, spread: float) -> Read:
     """The profile of quick answers at some places, each of which says at most what it is to the right of it.
 
-    Left of 0 it is 1 - e^t, and e^t times that of the other direction at -t.
+    Far out, of samples of Gaussian noise, what one loss that is far out says. Left of 0 the profile is 1 - e^t, and e^t
+    times that of the other direction at -t.
     """
     places = spread * _STEPS
     known = cache(lambda side: np.minimum.accumulate(quick.delta(side, places).upper))
 
     def most(side: Way, t: Array) -> Array:
-        return np.asarray(known(side)[np.searchsorted(places, t, side="right") - 1])
+        near = known(side)[np.searchsorted(places, t, side="right") - 1]
+        log_far = log_one_far(heap, side, t)
+        far = np.where(log_far == -math.inf, 0.0, np.exp(np.clip(log_far, _LEAST_LOG, 0.0)))
+        return np.asarray(np.minimum(near, far))
 
     def read(side: Way, t: Array, room: Array) -> Ends:
         right, left = t + room, t - room

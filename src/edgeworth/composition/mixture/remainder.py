@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ __all__ = ["Remainder", "at_a_glance"]
 
 _UNIT = 2.0**-53
 _AIM = 2e-8  # relative: what terms that are not read may leave open
-_MOST_ASKED = 24  # terms at a time that are read
+_MOST_ASKED, _AT_A_TIME = 256, 24  # terms that are read, and how many of them together
 _NOTHING = 1e-10  # of a profile: a place at which it is less is not read
 _LOST = 1e-305  # more than is lost of all terms that underflow
 _OTHER: dict[Way, Way] = {"forward": "backward", "backward": "forward"}
@@ -50,19 +50,51 @@ class Remainder:
             one, other = self("forward", epsilon), self("backward", epsilon)
             return Ends(np.minimum(one.lower, other.lower), np.minimum(one.upper, other.upper))
         side: Way = "forward" if direction == "forward" else "backward"
-        ends = [self._at(side, x) for x in epsilon.tolist()]
-        return Ends(np.array([end[0] for end in ends]), np.array([end[1] for end in ends]))
+        sums = [self._at_a_glance(side, x) for x in epsilon.tolist()]
+        open_ = [one.open() for one in sums]
+        asked = [one.place[some] for one, some in zip(sums, open_, strict=True)]
+        room = [one.room[some] for one, some in zip(sums, open_, strict=True)]
+        if any(some.size for some in open_):
+            found = self._closely(side, np.concatenate(asked), np.concatenate(room))
+            cuts = np.cumsum([some.size for some in open_])[:-1]
+            for one, some, *ends in zip(sums, open_, *(np.split(end, cuts) for end in found), strict=True):
+                narrow(one.ends, some, Ends(*ends))
+        lower, upper = zip(*(self._whole(one, x) for one, x in zip(sums, epsilon.tolist(), strict=True)), strict=True)
+        return Ends(np.array(lower), np.array(upper))
 
-    def _at(self, side: Way, epsilon: float) -> tuple[float, float]:
+    def _at_a_glance(self, side: Way, epsilon: float) -> _Sum:
         place, room, mass = placed(self._atoms, side, epsilon)
-        ends = _left_of_one(self._glance, side, place, room)
-        asked = _open(mass, ends)[:_MOST_ASKED]
-        if asked.size:
-            narrow(ends, asked, _left_of_one(self._read, side, place[asked], room[asked]))
-        error = self._atoms.error + (mass.size + 4) * _UNIT
-        low, high = float(mass @ ends.lower) * (1 - error), float(mass @ ends.upper) * (1 + error)
+        return _Sum(place, room, mass, _left_of_one(self._glance, side, place, room))
+
+    def _closely(self, side: Way, place: Array, room: Array) -> Ends:
+        """As many places at a time as engines still answer one by one: many cost little more than few."""
+        parts = [np.s_[start : start + _AT_A_TIME] for start in range(0, place.size, _AT_A_TIME)]
+        lower, upper = zip(*(_left_of_one(self._read, side, place[part], room[part]) for part in parts), strict=True)
+        return Ends(np.concatenate(lower), np.concatenate(upper))
+
+    def _whole(self, one: _Sum, epsilon: float) -> tuple[float, float]:
+        """Ends of the sum of all terms."""
+        error = self._atoms.error + (one.mass.size + 4) * _UNIT
+        low, high = float(one.mass @ one.ends.lower) * (1 - error), float(one.mass @ one.ends.upper) * (1 + error)
         most = math.exp(min(epsilon, 0.0)) * (1 + 4 * _UNIT)
         return max(low - _LOST, 0.0), min(high + self._atoms.lost + _LOST, most)
+
+
+class _Sum(NamedTuple):
+    """The terms of 1 - delta at one eps: their places, how far these may be off, masses, and ends."""
+
+    place: Array
+    room: Array
+    mass: Array
+    ends: Ends
+
+    def open(self) -> NDArray[np.intp]:
+        """The terms that leave most open, so many that the others leave next to nothing."""
+        gap = self.mass * (self.ends.upper - self.ends.lower)
+        order = np.argsort(-gap, kind="stable")
+        left = np.cumsum(gap[order][::-1])[::-1]
+        needed = int(np.count_nonzero(left > _AIM * float(self.mass @ self.ends.lower)))
+        return order[: min(needed, _MOST_ASKED)]
 
 
 def at_a_glance(others: Answers) -> Read:
@@ -76,14 +108,6 @@ def at_a_glance(others: Answers) -> Read:
         return Ends(np.zeros(t.size), np.where(least >= 0, right, 1.0))
 
     return read
-
-
-def _open(mass: Array, ends: Ends) -> NDArray[np.intp]:
-    """The terms that leave most open, so many that the others leave next to nothing."""
-    gap = mass * (ends.upper - ends.lower)
-    order = np.argsort(-gap, kind="stable")
-    left = np.cumsum(gap[order][::-1])[::-1]
-    return order[: int(np.count_nonzero(left > _AIM * float(mass @ ends.lower)))]
 
 
 def _left_of_one(read: Read, side: Way, place: Array, room: Array) -> Ends:
