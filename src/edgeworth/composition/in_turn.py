@@ -207,7 +207,8 @@ def mixture_first(total: TotalLoss, aim: Aim) -> Answers:
 
 def mixed(total: TotalLoss, aim: Aim) -> Answers:
     """Formulas, one integral or a mixture."""
-    return ByProfile(mixture.prepared(total, _samples_alone), aim.wide, slow=True)
+    made = mixture.prepared(total, _samples_alone)
+    return ByProfile(made, aim.wide, slow=True, remainder=made.remainder, places=made.places)
 
 
 def _samples_alone(total: TotalLoss) -> Answers:

@@ -24,9 +24,10 @@ from edgeworth.composition.aim import Aim
 from edgeworth.composition.beside_disclosure import BesideDisclosure
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.chosen import choose
-from edgeworth.composition.combined import Combined
+from edgeworth.composition.combined import Combined, Instead
 from edgeworth.composition.deferred import Deferred
 from edgeworth.composition.everyone import Everyone, Turn
+from edgeworth.composition.few_first import Limited
 from edgeworth.composition.from_the_top import FromTheTop
 from edgeworth.composition.in_time import InTime
 from edgeworth.composition.kinds_of_samples import has_rare_jumps
@@ -36,6 +37,7 @@ from edgeworth.composition.remembered import answered
 from edgeworth.composition.result import nothing_ran
 from edgeworth.composition.samples import density, gaussian_samples
 from edgeworth.errors import Unsupported
+from edgeworth.losses import GaussianLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +50,8 @@ __all__ = ["narrowed"]
 
 # n p^2 of few samples, from which on their line is tried before graded points, and before a lattice, by measurement
 _DENSE, _LESS_DENSE = 1e-5, 1e-6
+# Nine digits of delta and epsilon are promised where there is Gaussian noise, or samples of it, so many and so dense.
+_NINE_DIGITS, _MANY, _DENSE_ENOUGH = 1e-9, 50, 1e-3
 
 
 def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> ComposedCurve:
@@ -93,6 +97,10 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if aim.fine < lattice.FINE:
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
+    if _has_a_smooth_part(total) and aim.wide > _NINE_DIGITS:
+        nine_digits = Limited(Deferred(partial(_over_listed_values, total, Aim.of(_NINE_DIGITS))), _FOR_NINE_DIGITS)
+        profile = Combined(answers, lambda: nine_digits, _NINE_DIGITS)
+        answers = Instead(profile, tests=answers)
     if row.answers is not in_turn.dense_lines and total.is_exact:
         quick = partial(moments.prepared, total) if _has_moments(total) else None
         share = _HALF_OF_IT if mixture.may_list_values(total) else _MOST_OF_IT
@@ -248,6 +256,14 @@ def _has_listed_values(total: TotalLoss) -> bool:
     return mixture.listed_values(total) is not None
 
 
+def _has_a_smooth_part(total: TotalLoss) -> bool:
+    """Whether Gaussian noise, or many dense samples of it, are beside values that can be listed."""
+    noise = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
+    sampled = gaussian_samples(total)
+    dense = sum(n for _, n in sampled) >= _MANY and density(sampled) >= _DENSE_ENOUGH
+    return (noise or dense) and mixture.may_list_values(total)
+
+
 def _over_listed_values(total: TotalLoss, aim: Aim) -> Answers:
     """A mixture over all values that can be listed, of the answers that the rest would have alone."""
     found = mixture.listed_values(total)
@@ -259,11 +275,12 @@ def _over_listed_values(total: TotalLoss, aim: Aim) -> Answers:
             raise Unsupported("nobody answers for such a rest")
         return row.answers(rest, aim)
 
-    made = mixture.around_values(total, of_rest, found)
+    made = mixture.around_values(total, of_rest, found, aim.fine)
     return ByProfile(made, aim.wide, slow=True, remainder=made.remainder, places=made.places)
 
 
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
+_FOR_NINE_DIGITS = 3e7
 _MOST_OF_IT, _HALF_OF_IT = 6.5e7, 4.5e7  # that row itself; where a mixture follows that takes about as much
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
     (decimals.applies, lambda total, _: decimals.prepared(total), 4e7),

@@ -19,6 +19,8 @@ from edgeworth.composition.work import going_on, is_spent
 from edgeworth.errors import EdgeworthError, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgeworth.composition.answered import Direction
     from edgeworth.composition.lattice.tilted_lattice import Kind
     from edgeworth.composition.searched import Places, Proved
@@ -44,6 +46,7 @@ class ProfileAlone(SearchedAnswers):
     """
 
     CLOSE = 1e-9  #: relative to the target: a delta that needs no other secant
+    remainder: Callable[[Direction, Array], Ends] | None = None  #: 1 - delta, where it has digits of its own
 
     def __init__(self, total: TotalLoss, quick: ProfileAlone | None = None) -> None:
         self._moments, self._quick = moments.prepared(total), quick

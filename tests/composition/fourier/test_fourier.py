@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import edgeworth as ew
 from edgeworth.composition import fourier
+from edgeworth.composition.fourier import answers as fourier_answers
 from edgeworth.errors import Unsupported
 from edgeworth.losses import TotalLoss
 
@@ -322,26 +323,46 @@ def test_one_step_of_discrete_gaussian_noise_has_nine_digits_far_out(scale, epsi
         assert read.upper - read.lower <= 3e-10 * read.upper
 
 
+def left_of_one(n, step, away):
+    """Eps so many deviations from the mean under Q, and 1 - delta there, of n responses: a sum of positive terms.
+
+    The binomial masses around the mean, each from the one before.
+    """
+    yes = 1 / (1 + mpmath.exp(-mpmath.mpf(step)))
+    mean, spread = n * yes, mpmath.sqrt(n * yes * (1 - yes))
+    first, last = int(mean - 14 * spread), int(mean + 14 * spread)
+    ways = mpmath.loggamma(n + 1) - mpmath.loggamma(first + 1) - mpmath.loggamma(n - first + 1)
+    mass = mpmath.exp(ways + first * mpmath.log(yes) + (n - first) * mpmath.log(1 - yes))
+    epsilon = float(step * (2 * (mean + away * spread) - n))
+    left, odds = mpmath.mpf(0), yes / (1 - yes)
+    for k in range(first, last):
+        left += mass * min(1, mpmath.exp(epsilon - mpmath.mpf(step) * (2 * k - n)))
+        mass *= odds * (n - k) / (k + 1)
+    return epsilon, left
+
+
 @pytest.mark.parametrize("away", [-8.0, -4.5, -2.1, -0.5, 3.0])
 def test_very_many_responses_have_nine_digits_of_delta_on_both_sides_of_the_mean(away):
-    """The binomial masses around the mean under Q, each from the one before; 1 - delta is a sum of positive terms."""
-    n, step = 200_000, 0.5
     with mpmath.workdps(40):
-        yes = 1 / (1 + mpmath.exp(-mpmath.mpf(step)))
-        mean, spread = n * yes, mpmath.sqrt(n * yes * (1 - yes))
-        first, last = int(mean - 14 * spread), int(mean + 14 * spread)
-        mass = mpmath.exp(
-            mpmath.loggamma(n + 1)
-            - mpmath.loggamma(first + 1)
-            - mpmath.loggamma(n - first + 1)
-            + first * mpmath.log(yes)
-            + (n - first) * mpmath.log(1 - yes)
-        )
-        epsilon = float(step * (2 * (mean + away * spread) - n))
-        truth, odds = mpmath.mpf(0), yes / (1 - yes)
-        for k in range(first, last):
-            truth += mass * min(1, mpmath.exp(epsilon - mpmath.mpf(step) * (2 * k - n)))
-            mass *= odds * (n - k) / (k + 1)
-        read = ew.account(ew.RandomizedResponse(step) ** n, direction="forward").delta(epsilon)
-        assert read.lower - mpmath.mpf(10) ** -38 <= 1 - truth <= read.upper + mpmath.mpf(10) ** -38
+        epsilon, left = left_of_one(200_000, 0.5, away)
+        read = ew.account(ew.RandomizedResponse(0.5) ** 200_000, direction="forward").delta(epsilon)
+        assert read.lower - mpmath.mpf(10) ** -38 <= 1 - left <= read.upper + mpmath.mpf(10) ** -38
         assert read.upper - read.lower <= 3e-10 * read.upper
+
+
+@pytest.mark.parametrize("away", [-2.4, -1.6])
+def test_what_is_left_of_one_narrows_a_delta_that_is_nearly_one(monkeypatch, away):
+    """Wide are only those of very many steps: here every such delta is said to be wide."""
+    with mpmath.workdps(40):
+        epsilon, left = left_of_one(200_000, 0.25, away)
+        run = TotalLoss.of(ew.RandomizedResponse(0.25) ** 200_000)
+        alone = fourier.prepared(run).delta("forward", np.array([epsilon]))
+        monkeypatch.setattr(fourier_answers, "_FINE", 0.0)
+        both = fourier.prepared(run).delta("forward", np.array([epsilon]))
+        assert both.lower[0] <= 1 - left <= both.upper[0]
+        assert both.upper[0] - both.lower[0] < 0.2 * (alone.upper[0] - alone.lower[0])
+
+
+def test_most_steps_of_discrete_noise_have_nine_digits_of_a_delta_near_one():
+    read = ew.account(ew.DiscreteLaplace(0.682) ** 968_000_000).delta(887_000_000.0)
+    assert read.upper - read.lower <= 1e-9 * read.upper

@@ -97,6 +97,33 @@ def test_auto_has_six_digits_where_only_the_mixture_has(run, direction, asked, a
     assert 0 < found.upper - found.lower <= 1e-6 * found.upper
 
 
+@pytest.mark.parametrize(
+    ("run", "direction", "delta"),
+    [
+        (
+            ew.Gaussian(22.4) ** 85
+            * ew.DiscreteGaussian(0.311) ** 4
+            * ew.Laplace(8.98) ** 2
+            * ew.RandomizedResponse(0.041) ** 2,
+            "forward",
+            2.9e-80,
+        ),
+        (
+            rare(8.38, 0.00246) ** 192 * ew.DiscreteGaussian(0.7) * ew.RandomizedResponse(0.12, categories=3) ** 2,
+            "backward",
+            1.97e-96,
+        ),
+    ],
+    ids=["noise", "samples"],
+)
+def test_beside_gaussian_noise_or_dense_samples_of_it_epsilon_has_nine_digits(run, direction, delta):
+    found = ew.account(run, direction=direction).epsilon(delta)
+    assert found.upper - found.lower <= 1e-9 * found.upper
+    lines = contour.prepared(TotalLoss.of(run)).epsilon(direction, np.array([delta]))
+    assert lines.lower[0] <= found.upper
+    assert found.lower <= lines.upper[0]
+
+
 def test_what_has_no_such_values_or_nothing_else_is_no_mixture():
     values, noise = ew.RandomizedResponse(1.0) ** 3, ew.Laplace(1.0) ** 3
     totals = [TotalLoss.of(run) for run in (values, noise, values * noise, ew.PoissonSampled(values.mechanism, 0.1))]

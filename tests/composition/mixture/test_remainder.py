@@ -91,6 +91,13 @@ def test_a_small_f_has_its_digits(alpha):
     assert others.read < 300
 
 
+@pytest.mark.parametrize("alpha", [1e-10, 5e-8, 3e-5, 0.2])
+def test_auto_has_six_digits_of_a_small_f_of_gaussian_noise_beside_responses(alpha):
+    found = ew.account(ew.RandomizedResponse(RESPONSE) ** N * ew.Gaussian(SIGMA), direction="forward").tradeoff(alpha)
+    assert found.lower <= least_error(mpmath.mpf(alpha)) <= found.upper
+    assert found.upper - found.lower <= 1e-6 * found.upper
+
+
 def test_terms_that_are_next_to_nothing_are_not_read():
     made, others = remainder()
     made("forward", np.array([3.0]))  # between the values 0 and 6.044, both farther off than the noise reaches

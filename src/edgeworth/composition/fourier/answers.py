@@ -29,6 +29,7 @@ _ROUNDING = 2.0**-50
 _MOST_SEARCH = 200
 _LONGEST_STRIDE = 2**60
 _LARGEST_EXPONENT = 700.0
+_LARGE, _FINE = 0.9, 1e-10  # a delta from which on 1 less it may have more digits, and a width that is narrow enough
 
 
 class OneWay:
@@ -71,11 +72,19 @@ class OneWay:
         return low * growth * (1 - 4 * _ROUNDING), high * growth * (1 + 4 * _ROUNDING)
 
     def profile(self, m: int) -> tuple[float, float]:
-        """delta(T_m): directly, or where nearly all of Q lies beyond as 1 - Q[T <= T_m] - e^(T_m) P[T > T_m]."""
+        """delta(T_m): directly, or by 1 - delta where nearly all of Q lies beyond, or most of it and digits are few."""
         if (top := self._near_the_top(m, slope=False)) is not None:
             return top
-        if not self.tails.far_left(1.0, m):
-            return self.tails.read("delta", m)
+        if self.tails.far_left(1.0, m):
+            return self._one_less(m)
+        low, high = self.tails.read("delta", m)
+        if low < _LARGE or high - low <= _FINE:
+            return low, high
+        less, more = self._one_less(m)
+        return max(low, less), min(high, more)
+
+    def _one_less(self, m: int) -> tuple[float, float]:
+        """delta(T_m) as 1 - Q[T <= T_m] - e^(T_m) P[T > T_m]: of little to the left its errors are little, too."""
         miss, beyond = self.missed(m + 1), self.weighted(m + 1)
         shrink = math.exp(-self.law.step)
         low, high = (1 - miss[side] - shrink * beyond[side] for side in (1, 0))

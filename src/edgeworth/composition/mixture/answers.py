@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from edgeworth.composition.answered import Answers
     from edgeworth.composition.mixture.formulas import Formula, Mixed
     from edgeworth.composition.mixture.integrated import Integrated
+    from edgeworth.composition.mixture.remainder import Remainder
     from edgeworth.composition.profile_alone import Way
     from edgeworth.losses import MergedValues, TotalLoss
     from edgeworth.losses.law import Array
@@ -48,9 +49,9 @@ class OneBeside(ProfileAlone):
 
     CLOSE = 1e-13  #: nine digits of a small epsilon are worth another sum
 
-    def __init__(self, total: TotalLoss, mixed: Mixed) -> None:
+    def __init__(self, total: TotalLoss, mixed: Mixed, remainder: Remainder | None = None) -> None:
         super().__init__(total)
-        self._mixed = mixed
+        self._mixed, self.remainder = mixed, remainder
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
         """Ends of delta: a sum of formulas."""

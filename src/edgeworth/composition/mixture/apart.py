@@ -42,7 +42,7 @@ _FAR = 12.0  # standard deviations of a heap, from one value to the next
 _HEAVY = 1e-9  # mass of an outcome that counts as one
 _UNIT = 2.0**-53
 _ULPS = 64 * _UNIT  # of the largest loss, which is a sum of some
-_OPEN = 2e-8  # of a reading: what terms that are not read may leave open
+_OPEN = 2e-8  # of a reading: what terms that are not read may leave open, where no more digits are asked for
 _TOGETHER = 1e-4  # of the term that leaves most open, what the others leave that are read with it
 _STEPS = np.append(0.0, np.geomspace(0.1, 2e3, 80))  # standard deviations of a heap, for a glance
 _NATS = 30.0, 60.0, 120.0, 300.0  # rarer than e^-these are the outcomes that are merged for a glance
@@ -135,18 +135,23 @@ def _spread(total: TotalLoss) -> float:
 
 
 def around_values(
-    total: TotalLoss, answers: Callable[[TotalLoss], Answers], found: Heaps | None = None
+    total: TotalLoss, answers: Callable[[TotalLoss], Answers], found: Heaps | None = None, fine: float = _OPEN
 ) -> AroundValues:
-    """The answers of a total; those of a heap are given, if it has no formula. What is no heap has to be `found`."""
+    """The answers of a total; those of a heap are given, if it has no formula. What is no heap has to be `found`.
+
+    A reading is made at least as narrow as `fine`, if those of the heap are.
+    """
     found = heaps(total) if found is None else found
     if found is None:
         raise Unsupported("these are not steps whose values are few and far apart beside others")
     read = by_formula(Formula(found.heap)) if _has_formula(found.heap) else by_answers(answers(found.heap))
-    return AroundValues(total, found, read)
+    return AroundValues(total, found, read, min(fine, _OPEN))
 
 
 def _has_formula(heap: TotalLoss) -> bool:
-    """Whether the heap is one step with noise."""
+    """Whether the heap is one step with noise, or Gaussian noise in any number of them."""
+    if all(isinstance(loss, GaussianLoss) for loss, _ in heap.parts):
+        return True
     return sum(n for _, n in heap.parts) == 1 and not heap.parts[0][0].is_atomic
 
 
@@ -156,10 +161,11 @@ class AroundValues(ProfileAlone):
     `remainder` has digits of 1 - delta, of which a small f is made.
     """
 
-    def __init__(self, total: TotalLoss, found: Heaps, read: Read) -> None:
-        """`read`: the profile of the heap."""
+    def __init__(self, total: TotalLoss, found: Heaps, read: Read, open_: float = _OPEN) -> None:
+        """`read`: the profile of the heap; `open_`: of a reading, what terms that are not read may leave open."""
         super().__init__(total)
         self._values, self._read, self._glance = found.values, read, _at_a_glance(found.heap)
+        self._open = open_
         self.remainder = Remainder(self._values, self._glance, self._read)
 
     def at(self, side: Way, epsilon: float) -> tuple[float, float]:
@@ -169,7 +175,7 @@ class AroundValues(ProfileAlone):
         unread = np.ones(place.size, dtype=bool)
         while True:
             gap = np.where(unread, mass * (ends.upper - ends.lower), 0.0)
-            if float(np.sum(gap)) <= max(_OPEN * float(mass @ ends.lower), _NOTHING):
+            if float(np.sum(gap)) <= max(self._open * float(mass @ ends.lower), _NOTHING):
                 break
             asked = gap >= _TOGETHER * float(np.max(gap))
             narrow(ends, np.flatnonzero(asked), self._read(side, place[asked], room[asked]))

@@ -15,7 +15,7 @@ import numpy as np
 from edgeworth.composition import contour, fourier, moments, spread
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.combined import Combined
-from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, OneBeside, Pair, by_answers
+from edgeworth.composition.mixture.answers import Aim, Beside, LatticeBeside, OneBeside, Pair, by_answers, by_formula
 from edgeworth.composition.mixture.atoms import atoms_of
 from edgeworth.composition.mixture.formulas import Formula, Mixed
 from edgeworth.composition.mixture.integrated import Integrated, can_be_integrated
@@ -139,7 +139,10 @@ def prepared(total: TotalLoss, lines: Callable[[TotalLoss], Answers] = contour.p
     if atoms is None or not applies(total):
         raise Unsupported("these are not few steps with noise beside steps that take few values")
     if _has_one_formula(others):
-        return OneBeside(total, Mixed(Formula(others), atoms))
+        formula = Formula(others)
+        few = 1 < atoms.place.size <= _MOST_FOR_TESTS
+        remainder = Remainder(atoms, by_formula(formula), by_formula(formula)) if few else None
+        return OneBeside(total, Mixed(formula, atoms), remainder)
     if not has_formulas(total):
         rough: Answers = moments.prepared(others)
         if spread.applies_alone(others):
