@@ -257,11 +257,13 @@ def _has_listed_values(total: TotalLoss) -> bool:
 
 
 def _has_a_smooth_part(total: TotalLoss) -> bool:
-    """Whether Gaussian noise, or many dense samples of it, are beside values that can be listed."""
+    """Whether Gaussian noise, or many dense samples of it, may be beside values that can be listed."""
+    if not mixture.may_list_values(total):
+        return False
     noise = any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts)
     sampled = gaussian_samples(total)
     dense = sum(n for _, n in sampled) >= _MANY and density(sampled) >= _DENSE_ENOUGH
-    return (noise or dense) and mixture.may_list_values(total)
+    return noise or dense
 
 
 def _over_listed_values(total: TotalLoss, aim: Aim) -> Answers:
