@@ -103,7 +103,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         answers = Instead(profile, tests=answers)
     if row.answers is not in_turn.dense_lines and total.is_exact:
         quick = partial(moments.prepared, total) if _has_moments(total) else None
-        share = _HALF_OF_IT if mixture.may_list_values(total) else _MOST_OF_IT
+        share = _LESS_OF_IT if mixture.may_list_values(total) else _MOST_OF_IT
         answers = Everyone([Turn(answers, share), *_others(total, aim)], aim.wide, quick)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
@@ -283,10 +283,10 @@ def _over_listed_values(total: TotalLoss, aim: Aim) -> Answers:
 
 # Engines for what the row of a total leaves wide, and the units of work that each may take.
 _FOR_NINE_DIGITS = 3e7
-_MOST_OF_IT, _HALF_OF_IT = 6.5e7, 4.5e7  # that row itself; where a mixture follows that takes about as much
+_MOST_OF_IT, _LESS_OF_IT = 6.5e7, 5.5e7  # that row itself; where a mixture follows that takes about as much
 _OTHERS: list[tuple[Callable[[TotalLoss], bool], Callable[[TotalLoss, Aim], Answers], float]] = [
     (decimals.applies, lambda total, _: decimals.prepared(total), 4e7),
-    (_has_listed_values, _over_listed_values, 9e7),
+    (_has_listed_values, _over_listed_values, 8e7),
     (contour.applies, in_turn.by_contour, 2.5e7),
     (spread.applies, in_turn.on_points, 3e7),
     (_has_a_lattice, in_turn.lattice_closely, 8e7),
