@@ -5,12 +5,12 @@
 rewrites truth_many_laplace.json. Each value is computed on two lines, with other spacings; they must agree to 1e-18.
 """
 
-import json
 import math
+import runpy
 from fractions import Fraction
 from pathlib import Path
 
-from flint import acb, arb, ctx, fmpq
+from flint import acb, arb, fmpq
 
 #: scale, steps, eps
 CASES = [
@@ -42,18 +42,5 @@ def delta(scale, n, epsilon, farther):
     return (total * h / arb.pi()).real
 
 
-def main():
-    """Write the values, each confirmed by another line."""
-    ctx.prec = 400
-    found = []
-    for case in CASES:
-        first, second = (delta(*case, farther) for farther in (1.0, 1.3))
-        if not abs(first / second - 1) < 1e-18:
-            raise ArithmeticError(f"{case}: {first} and {second} differ")
-        found.append({"case": case, "delta": first.mid().str(20, radius=False)})
-        print(found[-1], flush=True)
-    Path(__file__).with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    runpy.run_path(str(Path(__file__).with_name("truth_on_two_lines.py")))["write"](__file__, CASES, delta, 400)
