@@ -242,11 +242,11 @@ class Account:
 
     def epsilon(self, delta: ArrayLike) -> Bracket:
         """The least epsilon >= 0 at which the mechanism is (epsilon, delta)-DP; inf where there is none."""
-        grid = validation.probabilities(delta=delta)
+        grid, composed = validation.probabilities(delta=delta), self._composed
+        if isinstance(composed.value, AnsweredTradeOff):
+            return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
         with one_reading(grid.size):
-            composed, slack = self._composed, self._composed.rounding
-            if isinstance(composed.value, AnsweredTradeOff):
-                return self._epsilon_bracket(grid, *composed.value.ends_of_epsilon(grid))
+            slack = composed.rounding
             targets = np.stack([grid, np.minimum(grid * (1 + slack), 1.0), grid / (1 + slack)])
             if composed.lower is composed.value is composed.upper:  # a formula: its three roots in one search
                 value, lower, upper = composed.value.profile().epsilon(targets)

@@ -1,5 +1,8 @@
 """The work of a reading is counted, whatever engines it turns to: it ends once that is spent, with ends that hold."""
 
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Barrier, Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +16,7 @@ from edgeworth.composition.combined import Combined
 from edgeworth.composition.few_first import FarOut
 from edgeworth.composition.profile_alone import ProfileAlone
 from edgeworth.composition.remembered import Remembered
-from edgeworth.composition.work import MOST_WORK, is_spent, one_reading, spend, spent
+from edgeworth.composition.work import MOST_WORK, WorkSpent, is_spent, one_reading, spend, spent
 from edgeworth.curves import GaussianTradeOff
 from edgeworth.losses import TotalLoss
 
@@ -129,6 +132,29 @@ def test_work_is_spent_in_a_reading_alone():
         spend(2 * MOST_WORK)
         with one_reading(1):  # part of the same
             assert is_spent()
+
+
+def test_readings_in_two_threads_share_no_work():
+    """Nor does what one engine may take at most bind another, outside of any reading."""
+    both, found = Barrier(2, timeout=60), {}
+
+    def read(name, most, units):
+        with one_reading(1) if most is None else work.at_most(most):
+            both.wait()
+            with suppress(WorkSpent):
+                spend(units)
+            both.wait()
+            found[name] = is_spent()
+
+    for most in (None, 1.5 * MOST_WORK):
+        threads = [
+            Thread(target=copy_context().run, args=(read, units, most, units * MOST_WORK)) for units in (0.5, 2.0)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == {0.5: False, 2.0: True}
 
 
 def test_a_search_for_epsilon_that_is_broken_off_keeps_what_it_has_proved():

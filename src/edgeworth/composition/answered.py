@@ -30,6 +30,7 @@ __all__ = [
     "End",
     "Ends",
     "Forwarding",
+    "Question",
     "all_narrow",
     "both_hold",
     "every",
@@ -42,6 +43,7 @@ GIVES_UP = (EdgeworthError, ArithmeticError, ValueError)
 
 Direction: TypeAlias = Literal["forward", "backward", "both"]
 End: TypeAlias = Literal["lower", "upper", "middle"]
+Question: TypeAlias = Literal["delta", "epsilon", "tradeoff"]
 
 OPPOSITE: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "both": "both"}
 _SWAPPED: dict[End, End] = {"lower": "upper", "upper": "lower", "middle": "middle"}

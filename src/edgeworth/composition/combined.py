@@ -18,12 +18,10 @@ from edgeworth.composition.work import WorkSpent, is_spent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers
+    from edgeworth.composition.answered import Answers, Question
     from edgeworth.composition.result import ComposedCurve
     from edgeworth.curves import TradeOff
     from edgeworth.losses.law import Array
-
-    Ask = Callable[[Answers, Array], Ends]
 
 __all__ = ["Combined", "CurveAnswers", "Instead"]
 
@@ -43,15 +41,15 @@ class Combined:
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        return self._ask(epsilon, lambda answers, some: answers.delta(direction, some))
+        return self._ask("delta", direction, epsilon)
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._ask(delta, lambda answers, some: answers.epsilon(direction, some))
+        return self._ask("epsilon", direction, delta)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        return self._ask(alpha, lambda answers, some: answers.tradeoff(direction, some))
+        return self._ask("tradeoff", direction, alpha)
 
     def bridge(self) -> tuple[float, float]:
         """That of the first engine, or of the second if the first has none."""
@@ -60,18 +58,20 @@ class Combined:
         except GIVES_UP:
             return self._second.bridge()
 
-    def _ask(self, argument: Array, ask: Ask) -> Ends:
+    def _ask(self, question: Question, direction: Direction, argument: Array) -> Ends:
+        ends: Ends
         try:
-            ends = ask(self._first, argument)
+            ends = getattr(self._first, question)(direction, argument)
         except GIVES_UP:
-            return ask(self._second, argument)
+            ends = getattr(self._second, question)(direction, argument)
+            return ends
         if all_narrow(ends, self._wide):
             return ends
         (wide,) = np.nonzero(is_wide(ends, self._wide))
         if not 0 < wide.size <= _MOST_WIDE or is_spent():
             return ends
         try:
-            other = ask(self._second, argument[wide])
+            other = getattr(self._second, question)(direction, argument[wide])
         except (*GIVES_UP, WorkSpent):
             return ends
         kept = Ends(ends.lower.copy(), ends.upper.copy())

@@ -16,7 +16,7 @@ from edgeworth.composition.work import WorkSpent, breaking_off, is_spent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers, Direction
+    from edgeworth.composition.answered import Answers, Direction, Question
     from edgeworth.losses.law import Array
 
 __all__ = ["InTime"]
@@ -34,20 +34,21 @@ class InTime(Forwarding):
 
     def delta(self, direction: Direction, epsilon: Array) -> Ends:
         """Ends of the profile at eps."""
-        return self._ask(epsilon, 1.0, lambda answers, some: answers.delta(direction, some))
+        return self._ask("delta", direction, epsilon, 1.0)
 
     def epsilon(self, direction: Direction, delta: Array) -> Ends:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
-        return self._ask(delta, math.inf, lambda answers, some: answers.epsilon(direction, some))
+        return self._ask("epsilon", direction, delta, math.inf)
 
     def tradeoff(self, direction: Direction, alpha: Array) -> Ends:
         """Ends of f(alpha)."""
-        return self._ask(alpha, 1.0, lambda answers, some: answers.tradeoff(direction, some))
+        return self._ask("tradeoff", direction, alpha, 1.0)
 
-    def _ask(self, argument: Array, most: float, ask: Callable[[Answers, Array], Ends]) -> Ends:
+    def _ask(self, question: Question, direction: Direction, argument: Array, most: float) -> Ends:
+        ends: Ends
         try:
             with breaking_off():
-                ends = ask(self._answers, argument)
+                ends = getattr(self._answers, question)(direction, argument)
         except WorkSpent:
             ends = Ends(np.zeros(argument.size), np.full(argument.size, most))
         if not is_spent():
@@ -57,5 +58,5 @@ class InTime(Forwarding):
         some = wide[np.unique(np.linspace(0, max(wide.size - 1, 0), min(wide.size, _MOST), dtype=int))]
         if some.size:
             ends = Ends(ends.lower.copy(), ends.upper.copy())
-            narrow(ends, some, ask(self._quick(), argument[some]))
+            narrow(ends, some, getattr(self._quick(), question)(direction, argument[some]))
         return ends

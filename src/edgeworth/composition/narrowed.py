@@ -97,29 +97,36 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
     if aim.fine < lattice.FINE:
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
+    rough = None
+    if row.answers is in_turn.dense_lines:  # of nothing but Gaussian noise in samples: the rest is no matter of theirs
+        answers = InTime(answers, lambda: moments.prepared(total))
+    else:
+        discloses = total.null_only > 0 or total.alternative_only > 0
+        rough = moments.prepared(total) if discloses and _has_moments(total) else None
+        answers = _beside_others(answers, total, name, aim, rough)
+    wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
+    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
+    return answered(answers, total, certificate, rough)
+
+
+def _beside_others(answers: Answers, total: TotalLoss, name: str, aim: Aim, rough: Answers | None) -> Answers:
+    """The answers of a row, and of all others where it leaves readings wide; `rough` where something discloses."""
     if _has_a_smooth_part(total) and aim.wide > _NINE_DIGITS:
         nine_digits = Limited(Deferred(partial(_over_listed_values, total, Aim.of(_NINE_DIGITS))), _FOR_NINE_DIGITS)
         profile = Combined(answers, lambda: nine_digits, _NINE_DIGITS)
         answers = Instead(profile, tests=answers)
-    if row.answers is not in_turn.dense_lines and total.is_exact:
+    if total.is_exact:
         quick = partial(moments.prepared, total) if _has_moments(total) else None
         share = _LESS_OF_IT if mixture.may_list_values(total) else _MOST_OF_IT
         answers = Everyone([Turn(answers, share), *_others(total, aim)], aim.wide, quick)
     if _has_moments(total):
         answers = InTime(answers, lambda: moments.prepared(total))
-    rough = (
-        moments.prepared(total) if (total.null_only > 0 or total.alternative_only > 0) and _has_moments(total) else None
-    )
     if rough is not None:
         answers = BesideDisclosure(answers, rough, total)
     if _has_slow_tests(total, name):
         answers = ManyTests(answers, aim.wide)
     answers = FromTheTop(answers, total)
-    if total.is_symmetric:
-        answers = OneWay(answers)
-    wide = f"readings left wider than {aim.wide:.0e}".replace("e-0", "e-")
-    certificate = replace(composed.certificate, notes=(*composed.certificate.notes, row.note.format(wide=wide)))
-    return answered(answers, total, certificate, rough)
+    return OneWay(answers) if total.is_symmetric else answers
 
 
 def _others(total: TotalLoss, aim: Aim) -> list[Turn]:

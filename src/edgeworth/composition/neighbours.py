@@ -8,7 +8,7 @@ at most (b - a) (g(z) - g(a))/(a - z), for every z < a: an upper end of g there,
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeworth.composition.answered import Question
     from edgeworth.losses.law import Array
 
-__all__ = ["Known", "Question", "are_some_ulps_apart", "moved"]
-
-Question: TypeAlias = Literal["delta", "epsilon", "tradeoff"]
+__all__ = ["Known", "are_some_ulps_apart", "moved"]
 
 # Of the answer, without others' upper ends and with these, and of the width of its ends: what ends may be wider.
 _NO_LOSS, _LITTLE_LOSS, _LITTLE = 1e-12, 1e-10, 0.01
@@ -50,6 +49,9 @@ def are_some_ulps_apart(question: Question, argument: Array, known: Array) -> bo
     >>> are_some_ulps_apart("epsilon", np.array([2e-5]), np.array([1e-5]))
     False
     """
+    if known.size == 1:
+        one = known.item()
+        return bool(abs(argument.item() - one) <= _ULPS * (max(abs(one), 1.0) if question == "delta" else one))
     scale = np.maximum(abs(known), 1.0) if question == "delta" else known  # eps beside 0; else probabilities
     return bool((abs(argument - known) <= _ULPS * scale).all())
 

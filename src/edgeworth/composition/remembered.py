@@ -15,8 +15,7 @@ from edgeworth.composition.work import one_reading
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeworth.composition.answered import Answers, Direction, End
-    from edgeworth.composition.neighbours import Question
+    from edgeworth.composition.answered import Answers, Direction, End, Question
     from edgeworth.curves import Certificate
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
@@ -70,26 +69,20 @@ class Remembered(Forwarding):
             return self._remembered(question, direction, argument)
         if not near.all():
             with one_reading(argument.size):
-                beside.lower[~near], beside.upper[~near] = _ask(self._answers, question, direction, argument[~near])
+                beside.lower[~near], beside.upper[~near] = getattr(self._answers, question)(direction, argument[~near])
         return beside
 
     def _roughly(self, question: Question, direction: Direction) -> Callable[[Array], Ends] | None:
-        return partial(_ask, self._rough, question, direction) if self._rough is not None else None
+        return partial(getattr(self._rough, question), direction) if self._rough is not None else None
 
     def _remembered(self, question: Question, direction: Direction, argument: Array) -> Ends:
         key, seen = (question, direction), argument.tobytes()
         if self._last.get(key, (b"",))[0] != seen:
             with one_reading(argument.size):
-                ends = _ask(self._answers, question, direction, argument)
+                ends = getattr(self._answers, question)(direction, argument)
             ends = ends if question == "epsilon" else _outward_where_tiny(ends)
             self._last[key] = seen, _falling(argument, ends)
         return self._last[key][1]
-
-
-def _ask(answers: Answers, question: Question, direction: Direction, argument: Array) -> Ends:
-    if question == "delta":
-        return answers.delta(direction, argument)
-    return answers.epsilon(direction, argument) if question == "epsilon" else answers.tradeoff(direction, argument)
 
 
 def _outward_where_tiny(ends: Ends) -> Ends:

@@ -15,7 +15,8 @@ import math
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,26 +43,40 @@ _LONGEST = 6.5  # seconds of its own for one reading, after which nothing more i
 _BROKEN_OFF = 7.0  # … and after which what was begun is broken off
 _UNTIMED = 3e5  # units that no clock is asked for: to ask it takes a quick reading longer than to count
 
-_spent: ContextVar[float] = ContextVar("edgeworth_work_spent", default=0.0)
-_end: ContextVar[float | None] = ContextVar("edgeworth_end_of_reading", default=None)
-_last: ContextVar[float] = ContextVar("edgeworth_last_of_reading", default=math.inf)
-_clock: ContextVar[_Clock | None] = ContextVar("edgeworth_clock_of_reading", default=None)
 
+class _Reading:
+    """What has been taken for a reading of so many values, and what may be."""
 
-class _Clock:
-    """When a reading of so many values began, as far as it was worth asking for: once so much had been counted."""
+    __slots__ = ("begun", "count", "end", "last", "spent", "timed_from", "values", "watched")
 
-    __slots__ = ("begun", "count", "timed_from", "values")
+    def __init__(self, count: int, before: _Reading | None = None) -> None:
+        """One that begins; the first of all is none, but work that no end is set for."""
+        self.count, self.values = count, _AT_ONCE if count >= _AT_ONCE else 1  # many may take no more than a few
+        self.begun: float | None = None  # when, as far as it was worth asking the clock: once so much had been counted
+        self.spent, self.last, self.watched = 0.0, math.inf, math.inf
+        self.end: float | None = None  # after which nothing more is begun; beyond the last, work is broken off
+        self.timed_from = math.inf
+        if before is not None:
+            self.spent, self.last = before.spent, before.last
+            self.end, self.timed_from = before.spent + MOST_WORK * self.values, before.spent + _UNTIMED
+            if self.last < math.inf:
+                self.watch()
 
-    def __init__(self, counted: float, values: int, count: int) -> None:
-        self.timed_from, self.values, self.count = counted + _UNTIMED, values, count
-        self.begun: float | None = None
+    def watch(self) -> None:
+        """From where on what is counted may have to be broken off: next to nothing is asked before."""
+        self.watched = min(self.last, self.timed_from) if self.last < math.inf else math.inf
 
-    def is_past(self, seconds: float) -> bool:
-        """Whether the reading has taken longer than that, for each of the values that it may take it for."""
+    def is_late(self, seconds: float) -> bool:
+        """Whether it has taken longer than that, for each of the values that it may take it for."""
+        if self.spent < self.timed_from:
+            return False
         if self.begun is None:
             self.begun = time.thread_time()
         return time.thread_time() - self.begun > self.values * seconds
+
+
+_outside = _Reading(1)
+_now: ContextVar[_Reading] = ContextVar("edgeworth_reading", default=_outside)
 
 
 class WorkSpent(Exception):
@@ -79,16 +94,10 @@ def spend(units: float) -> None:
     >>> spent() - before
     1000.0
     """
-    total, last = _spent.get() + float(units), _last.get()  # units may come as a number of NumPy's
-    _spent.set(total)
-    if total > last or (last < math.inf and _is_late(total, _BROKEN_OFF)):
+    reading = _now.get()
+    reading.spent += float(units)  # units may come as a number of NumPy's
+    if reading.spent >= reading.watched and (reading.spent > reading.last or reading.is_late(_BROKEN_OFF)):
         raise WorkSpent
-
-
-def _is_late(total: float, seconds: float) -> bool:
-    """Whether the reading, so much being counted, has taken longer than that."""
-    clock = _clock.get()
-    return clock is not None and total >= clock.timed_from and clock.is_past(seconds)
 
 
 def at_once() -> int:
@@ -100,13 +109,12 @@ def at_once() -> int:
     >>> at_once()
     1
     """
-    clock = _clock.get()
-    return 1 if clock is None else clock.count
+    return _now.get().count
 
 
 def spent() -> float:
     """All that was counted so far: differences of it are what something took."""
-    return _spent.get()
+    return _now.get().spent
 
 
 class one_reading:  # noqa: N801 - a context like any other, without the time that a generator takes
@@ -122,22 +130,22 @@ class one_reading:  # noqa: N801 - a context like any other, without the time th
     False
     """
 
-    __slots__ = ("_count", "_tokens", "_values")
+    __slots__ = ("_before", "_count", "_made", "_token")
 
     def __init__(self, count: int) -> None:
-        self._count, self._values = count, min(max(count, 1), _AT_ONCE)
-        self._tokens: tuple[Token[float | None], Token[_Clock | None]] | None = None
+        self._count = count
+        self._token: Token[_Reading] | None = None
 
     def __enter__(self) -> None:
-        if _end.get() is None:
-            counted = spent()
-            end = _end.set(counted + MOST_WORK * self._values)
-            self._tokens = end, _clock.set(_Clock(counted, self._values, self._count))
+        self._before = _now.get()
+        if self._before.end is None:
+            self._made = _Reading(self._count, self._before)
+            self._token = _now.set(self._made)
 
     def __exit__(self, *_: object) -> None:
-        if self._tokens is not None:
-            _end.reset(self._tokens[0])
-            _clock.reset(self._tokens[1])
+        if self._token is not None:
+            _now.reset(self._token)
+            self._before.spent = self._made.spent
 
 
 class breaking_off:  # noqa: N801 - idem
@@ -151,19 +159,19 @@ class breaking_off:  # noqa: N801 - idem
     broken off
     """
 
-    __slots__ = ("_token",)
-
-    def __init__(self) -> None:
-        self._token: Token[float] | None = None
+    __slots__ = ("_reading",)
 
     def __enter__(self) -> None:
-        end = _end.get()
-        if end is not None and math.isfinite(end) and math.isinf(_last.get()):
-            self._token = _last.set(end + _ALLOWANCE * MOST_WORK)
+        reading = _now.get()
+        begins = reading.end is not None and reading.end < math.inf and reading.last == math.inf
+        self._reading = reading if begins else None
+        if reading.end is not None and begins:
+            last = reading.end + _ALLOWANCE * MOST_WORK
+            reading.last, reading.watched = last, min(last, reading.timed_from)
 
     def __exit__(self, *_: object) -> None:
-        if self._token is not None:
-            _last.reset(self._token)
+        if self._reading is not None:
+            self._reading.last = self._reading.watched = math.inf
 
 
 @contextmanager
@@ -177,7 +185,7 @@ def at_most(units: float) -> Iterator[None]:
     ...         print("broken off")
     broken off
     """
-    with _set(_last, min(_last.get(), spent() + units)):
+    with _changed("last", min(_now.get().last, spent() + units)):
         yield
 
 
@@ -188,7 +196,7 @@ def going_on() -> Iterator[None]:
     >>> with one_reading(1), breaking_off(), going_on():
     ...     spend(2 * MOST_WORK)
     """
-    with _set(_last, math.inf):
+    with _changed("last", math.inf):
         yield
 
 
@@ -203,17 +211,28 @@ def to_the_end() -> Iterator[None]:
     ...     inside, is_spent()
     (False, True)
     """
-    with _set(_end, math.inf):
+    with _changed("end", math.inf):
         yield
 
 
 @contextmanager
-def _set(variable: ContextVar[Any], value: float) -> Iterator[None]:
-    token = variable.set(value)
+def _changed(limit: Literal["end", "last"], value: float) -> Iterator[None]:
+    """Another limit for what is done inside: of the reading that goes on, or of work outside of any."""
+    reading, token = _now.get(), None
+    if reading is _outside:  # which threads share
+        reading = copy(_outside)
+        token = _now.set(reading)
+    before = getattr(reading, limit)
     try:
+        setattr(reading, limit, value)
+        reading.watch()
         yield
     finally:
-        variable.reset(token)
+        setattr(reading, limit, before)
+        reading.watch()
+        if token is not None:
+            _now.reset(token)
+            _outside.spent = reading.spent
 
 
 def is_spent() -> bool:
@@ -226,7 +245,9 @@ def is_spent() -> bool:
     ...         print(is_spent())
     True
     """
-    end, total = _end.get(), _spent.get()
-    if total > _last.get():
+    reading = _now.get()
+    if reading.spent > reading.last:
         return True
-    return end is not None and (total > end or (end < math.inf and _is_late(total, _LONGEST)))
+    if reading.end is None or reading.end == math.inf:
+        return False
+    return reading.spent > reading.end or reading.is_late(_LONGEST)

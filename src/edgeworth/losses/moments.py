@@ -59,7 +59,8 @@ def excess(z: Array) -> Array:
     powers = np.empty((4, small.size))
     powers[0], powers[1], powers[2] = 1.0, small, small * small
     np.multiply(powers[2], small, out=powers[3])
-    first, second, third, fourth = _EXCESS @ powers  # of 1/2! + z/3! + …, in fours
+    # Of 1/2! + z/3! + …, in fours. A BLAS library takes longer to begin than such a product does.
+    first, second, third, fourth = np.einsum("jk,kz->jz", _EXCESS, powers)
     fourfold = powers[2] * powers[2]
     series = powers[2] * (first + fourfold * (second + fourfold * (third + fourfold * fourth)))
     return np.where(near, series.reshape(z.shape), np.expm1(np.minimum(z, _LARGEST_EXPONENT)) - z)

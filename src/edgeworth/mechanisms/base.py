@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,6 +35,7 @@ class Mechanism(Abstract):
 
     #: fields that came later, with the value at which they are neither written nor shown
     unwritten: ClassVar[dict[str, object]] = {}
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def parts(self) -> tuple[tuple[Mechanism, int], ...] | None:
@@ -79,7 +79,7 @@ class Mechanism(Abstract):
 
     def arguments(self) -> dict[str, object]:
         """The fields by name, as they were given and normalised."""
-        given = {field.name: getattr(self, field.name) for field in _given_fields(self)}
+        given = {name: getattr(self, name) for name in self.__match_args__}  # those that the constructor takes
         return {name: value for name, value in given.items() if value not in (None, self.unwritten.get(name, _WRITTEN))}
 
     def nested(self) -> tuple[Mechanism, ...]:
@@ -155,10 +155,6 @@ def as_mechanism(**argument: object) -> Mechanism:
     if not isinstance(value, Mechanism):
         raise InvalidArgument(f"{name}={value!r} is not a mechanism; give one, such as Gaussian(noise_multiplier=1.0)")
     return value
-
-
-def _given_fields(mechanism: Mechanism) -> list[dataclasses.Field[object]]:
-    return [field for field in dataclasses.fields(mechanism) if field.init]  # type: ignore[arg-type]
 
 
 def _signature(mechanism: Mechanism) -> tuple[tuple[str, int], ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from edgeworth import validation
 from edgeworth.errors import InvalidArgument
 from edgeworth.mechanisms.adjacency import Adjacency, agreed
 from edgeworth.mechanisms.base import Mechanism, as_mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["Composed", "Repeated"]
 
@@ -26,7 +29,7 @@ class Composed(Mechanism):
     _adjacency: Adjacency | None = field(init=False)
 
     def __init__(self, mechanisms: Iterable[Mechanism]) -> None:
-        if not isinstance(mechanisms, Iterable):
+        if not hasattr(mechanisms, "__iter__"):
             raise InvalidArgument(f"mechanisms={mechanisms!r} is not a list of mechanisms; give one, such as [a, b]")
         checked = tuple(
             as_mechanism(**{f"mechanisms[{position}]": mechanism}) for position, mechanism in enumerate(mechanisms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import reprlib
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +98,8 @@ def _read(fields: object, where: str, level: int) -> Mechanism:
     if not isinstance(kind_name, str) or kind_name not in _TYPES:
         raise InvalidArgument(f"{where}: type={short(kind_name)} is unknown; give one of {', '.join(_TYPES)}")
     kind = _TYPES[kind_name]
-    names = tuple(field.name for field in dataclasses.fields(kind) if field.init)  # type: ignore[arg-type]
     given = kind.unwritten | {name: fields[name] for name in fields if name != "type"}
-    values = exact_fields(given, names, of=kind.__name__, where=where)
+    values = exact_fields(given, kind.__match_args__, of=kind.__name__, where=where)
     arguments = {
         name: _READERS[name](value, f"{where}.{name}", level) if name in _READERS else value
         for name, value in values.items()

@@ -113,7 +113,8 @@ class Integrals:
         self._reach(kind, threshold)
         names, c, log_size = self._integrands(kind)
         size = log_size + (SHAPES[kind].pole - c) * threshold
-        nearest = size.argmin(axis=0).tolist()
+        column = size.ravel().tolist()
+        nearest = [column.index(min(column))] if threshold.size == 1 else size.argmin(axis=0).tolist()
         if len(set(nearest)) == 1 and self._rung(*names[nearest[0]]).line is not None:
             self._last[kind] = self._rung(*names[nearest[0]])
             return [(self._last[kind], slice(None))]

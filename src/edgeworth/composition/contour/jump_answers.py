@@ -16,7 +16,7 @@ from edgeworth.composition.answered import GIVES_UP, Direction, Ends, is_wide, n
 from edgeworth.composition.contour.integrals import Integrals
 from edgeworth.composition.contour.jumps import DROPPED_NATS, likely_jumps, sorted_runs
 from edgeworth.composition.contour.line_answers import LineAnswers
-from edgeworth.composition.contour.line_profiles import LEVEL_NATS, UNDER_Q, sign_of
+from edgeworth.composition.contour.line_profiles import LEVEL_NATS, SIGN, UNDER_Q
 from edgeworth.composition.samples import density, samples
 from edgeworth.composition.work import WorkSpent, is_spent
 
@@ -105,7 +105,7 @@ class JumpAnswers(LineAnswers):
 
     def _solve_above(self, direction: Direction, delta: Array) -> Ends:
         kind: Kind = "delta" if direction == "forward" else "reverse"
-        sign = sign_of(direction)
+        sign = SIGN[direction]
         guess = np.maximum(self._guess(direction, delta), 0.0)
         x, slope, error = self._root_of(kind, delta, sign * guess)
         eps = np.where(np.isfinite(error), np.maximum(sign * x, 0.0), math.nan)  # nothing is known about the others

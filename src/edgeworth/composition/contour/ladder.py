@@ -233,7 +233,7 @@ def by_cubics(at: Array, x: Array, y: Array, slope: Array) -> Array:
     """
     if x.size == 1:
         return np.full(at.shape, y[0])
-    left = x[1:-1].searchsorted(at)
+    left = np.add.reduce(x[1:-1] < at[..., None], axis=-1)
     right = left + 1
     length, rise = x[right] - x[left], y[right] - y[left]
     part = np.minimum(np.maximum((at - x[left]) / np.maximum(length, _SHORTEST), 0.0), 1.0)

@@ -91,7 +91,8 @@ class Line:
             p.count * (p.log_moment_error + self._moment_quadrature(p)) for p in parts
         )
         self._exact_k: Fraction | None = None
-        if abs(self.k) > _CANCELS:
+        self.cancels = abs(self.k) > _CANCELS  # K is so large that the rest of an exponent has to cancel it exactly
+        if self.cancels:
             parts_of_k = [Fraction(steps.log_ways), Fraction(self._gaussian.log_moment)]
             self._exact_k = sum((n * Fraction(k) for n, k in products), sum(parts_of_k, Fraction()))
         else:
@@ -319,11 +320,6 @@ class Line:
         if self._atoms:
             fixed += self._atoms * float(np.sum(1 / size))
         return term, fixed, 4 * _UNIT * float(np.add.reduce(modulus * t))
-
-    @property
-    def cancels(self) -> bool:
-        """Whether K is so large that it has to be cancelled exactly by the rest of an exponent."""
-        return self._exact_k is not None
 
     def exponent(self, pole: float, threshold: Array) -> Array:
         """K + log(h/pi) + (pole - c) t, from fractions: right to some ulps of itself."""

@@ -15,7 +15,7 @@ from scipy.special import erfcx
 from edgeworth.composition.answered import Ends
 from edgeworth.composition.by_profile import ByProfile
 from edgeworth.composition.contour.ladder import by_cubics
-from edgeworth.composition.contour.line_profiles import MOST_WIDENINGS, ROUNDING, LineProfiles, sign_of
+from edgeworth.composition.contour.line_profiles import MOST_WIDENINGS, ROUNDING, SIGN, LineProfiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class LineAnswers(LineProfiles):
         """Whether the type I error at t is proved to be at least (side < 0) or at most (side > 0) alpha."""
         small = alpha < 0.5
         good = np.zeros(alpha.size, dtype=bool)
-        kinds, sign = _ERRORS[direction], sign_of(direction)
+        kinds, sign = _ERRORS[direction], SIGN[direction]
         if small.any():
             ends = self._read(kinds[0], sign * t[small])
             good[small] = ends.lower >= alpha[small] if side < 0 else ends.upper <= alpha[small]
@@ -134,7 +134,7 @@ class LineAnswers(LineProfiles):
         for kind, mine, target in zip(_ERRORS[direction], (small, ~small), (alpha, 1 - alpha), strict=True):
             if mine.any():
                 x, width = self._root(kind, target[mine])
-                t[mine], margin[mine] = sign_of(direction) * x, width
+                t[mine], margin[mine] = SIGN[direction] * x, width
         return t, margin
 
     def _root(self, kind: Kind, target: Array) -> tuple[Array, Array]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgeworth.losses import TotalLoss
     from edgeworth.losses.law import Array
 
-__all__ = ["LEVEL_NATS", "MOST_WIDENINGS", "ROUNDING", "UNDER_Q", "LineProfiles", "sign_of"]
+__all__ = ["LEVEL_NATS", "MOST_WIDENINGS", "ROUNDING", "SIGN", "UNDER_Q", "LineProfiles"]
 
 LEVEL_NATS = 10.0  # dropped masses are e^(-10 k): few different ones
 ROUNDING = 1e-15
@@ -37,6 +37,8 @@ MOST_WIDENINGS = 60
 _PROFILES: dict[Direction, tuple[Kind, Kind]] = {"forward": ("delta", "reverse"), "backward": ("reverse", "delta")}
 #: and of 1 less the profile
 _OVERLAPS: dict[Direction, Kind] = {"forward": "overlap", "backward": "reverse overlap"}
+#: of a threshold: backward, thresholds are those of -T
+SIGN: dict[Direction, float] = {"forward": 1.0, "backward": -1.0}
 #: kinds that count outcomes under Q; the others count them under P
 UNDER_Q: tuple[Kind, ...] = ("delta", "overlap", "power", "beta")
 _MOST_MOVES = 5
@@ -83,7 +85,7 @@ class LineProfiles:
         return Ends(lower, upper)
 
     def _delta_by_lines(self, direction: Direction, epsilon: Array) -> Ends:
-        kinds, sign = _PROFILES[direction], sign_of(direction)
+        kinds, sign = _PROFILES[direction], SIGN[direction]
         large = self._is_large(direction, epsilon)
         mirrored = (epsilon < sign * self.integrals.middle) & ~large
         near = ~(large | mirrored)
@@ -105,7 +107,7 @@ class LineProfiles:
 
     def _is_large(self, direction: Direction, epsilon: Array) -> NDArray[np.bool_]:
         """Where the profile is 1 - little, and the little is read: left of the mean under the alternative."""
-        middle = sign_of(direction) * self.integrals.middle
+        middle = SIGN[direction] * self.integrals.middle
         if not has_room(self.integrals.moments):
             return np.asarray((epsilon < middle) & (epsilon > _LARGEST))
         mean = self.integrals.mean_under_q if direction == "forward" else -self.integrals.mean_under_p
@@ -118,7 +120,7 @@ class LineProfiles:
         (open_,) = np.nonzero(most > _NOTHING)
         if not open_.size:
             return ends
-        t = sign_of(direction) * epsilon[open_]
+        t = SIGN[direction] * epsilon[open_]
         if has_room(self.integrals.moments):
             little = self._read(_OVERLAPS[direction], t)
             lower, upper = 1 - little.upper - ROUNDING, 1 - little.lower + ROUNDING
@@ -147,13 +149,13 @@ class LineProfiles:
         """Ends of the least eps >= 0 with delta(eps) <= delta."""
         if direction != "both":
             return self._epsilon_by_lines(direction, delta)
-        lower, upper = self._epsilon_by_lines("forward", delta)
-        open_ = self._not_settled(upper, delta)
+        ends = self._epsilon_by_lines("forward", delta)
+        open_ = self._not_settled(ends.upper, delta)
         if open_.size:
             other = self._epsilon_by_lines("backward", delta[open_])
-            lower[open_] = np.maximum(lower[open_], other.lower)
-            upper[open_] = np.maximum(upper[open_], other.upper)
-        return Ends(lower, upper)
+            ends.lower[open_] = np.maximum(ends.lower[open_], other.lower)
+            ends.upper[open_] = np.maximum(ends.upper[open_], other.upper)
+        return ends
 
     def _not_settled(self, upper: Array, delta: Array) -> NDArray[np.intp]:
         """Where nothing proves the backward delta at the upper end of eps to be below the target.
@@ -174,9 +176,10 @@ class LineProfiles:
 
     def _epsilon_by_lines(self, direction: Direction, delta: Array) -> Ends:
         if (0 < delta.item() < 1) if delta.size == 1 else (delta.min() > 0 and delta.max() < 1):
-            lower, upper = self._solve(direction, delta)
-            if every(lower):
-                return Ends(lower, upper)
+            ends = self._solve(direction, delta)
+            if every(ends.lower):
+                return ends
+            lower, upper = ends
             inner = np.ones(delta.size, dtype=bool)
         else:
             inner = (delta > 0) & (delta < 1)
@@ -198,7 +201,7 @@ class LineProfiles:
 
     def _solve(self, direction: Direction, delta: Array) -> Ends:
         """The root along one line, then ends that are verified by the ends of delta."""
-        kind, sign, target = _PROFILES[direction][0], sign_of(direction), np.log(delta)
+        kind, sign, target = _PROFILES[direction][0], SIGN[direction], np.log(delta)
         known = self.integrals.root_on_last_line(kind, target)
         if known is None:
             ladder = self.integrals.ladder("right" if direction == "forward" else "left")
@@ -274,8 +277,3 @@ class LineProfiles:
             else:
                 open_low = tried
         return lower, high
-
-
-def sign_of(direction: Direction) -> float:
-    """Backward, thresholds are those of -T."""
-    return 1.0 if direction == "forward" else -1.0

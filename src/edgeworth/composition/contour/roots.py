@@ -120,7 +120,7 @@ class Inverse:
         whole = np.add.reduce(share, axis=1)
         x = np.add.reduce(share * self._x, axis=1) / whole
         growth = np.add.reduce(np.abs(share), axis=1) / np.abs(whole)
-        return x, self._open[self._z.searchsorted(z)], self.noise + self._ulps * growth
+        return x, self._open[np.add.reduce(self._z < z[:, None], axis=1)], self.noise + self._ulps * growth
 
 
 def _within(x: Array, least: float, most: float) -> bool:

@@ -156,18 +156,16 @@ class Segments(NamedTuple):
 def far_enough(t: Array, parts: Sequence[Part], gaussian: float, nats: float) -> Far | None:
     """Those of the frequencies from which on |phi| stays below about e^-nats; None if none does."""
     log_bound = log_far(t, parts, gaussian)
-    deep = log_bound < ENOUGH - nats
-    first = int(deep.argmax())
-    return Far(t[first:], log_bound[first:]) if deep[first] else None
+    (deep,) = (log_bound < ENOUGH - nats).nonzero()
+    return Far(t[deep[0] :], log_bound[deep[0] :]) if deep.size else None
 
 
 def first_negligible(log_bound: Array, between: Array, nats: float) -> int:
     """The first node at which |phi| is below e^-nats and from which on it stays low; or the last one."""
     (high,) = (between > ALLOWED - nats).nonzero()
     first = int(high[-1]) + 1 if high.size else 0
-    low = log_bound[first:] < -nats
-    low[-1] = True
-    return first + int(low.argmax())
+    (low,) = (log_bound[first:] < -nats).nonzero()
+    return first + int(low[0]) if low.size else log_bound.size - 1
 
 
 def log_far(t: Array, parts: Sequence[Part], gaussian: float) -> Array:

@@ -27,7 +27,7 @@ def wave_less_one(angle: NDArray[Any]) -> NDArray[np.complex128]:
     >>> print(wave_less_one(np.array([1e-9, np.pi])).real)
     [-5.e-19 -2.e+00]
     """
-    if np.iscomplexobj(angle):
+    if angle.dtype.kind == "c":
         turn = wave_less_one(angle.real)
         return np.asarray(np.expm1(-angle.imag) * (1 + turn) + turn)
     tangent = np.tan(0.5 * angle)
