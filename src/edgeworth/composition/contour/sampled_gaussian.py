@@ -267,23 +267,30 @@ class Steps(NamedTuple):
     @classmethod
     def of(cls, total: TotalLoss, log_dropped: float = -math.inf) -> Steps:
         """The steps of a total; samples of Gaussian noise drop outcomes of at most this log mass, all together."""
-        gaussian = math.fsum(n * loss.mu**2 for loss, n in total.parts if isinstance(loss, GaussianLoss))
-        kept = [(loss, n) for loss, n in total.parts if not isinstance(loss, GaussianLoss)]
-        steps = float(sum(n for _, n in kept))
+        noise, kept, steps, smooth = [], [], 0, False  # loops: generators would take a quick reading as long again
+        for loss, n in total.parts:
+            if isinstance(loss, GaussianLoss):
+                noise.append(n * loss.mu**2)
+            else:
+                kept.append((loss, n))
+                steps += n
+                smooth = smooth or isinstance(loss, ReplacedGaussianLoss)
         tilt = 1 + _SAFE_TILT * math.sqrt(-2 * log_dropped / _rough_variance(total.parts)) if kept else 1.0
-        others = tuple((_as_step(loss, log_dropped - math.log(steps), tilt), n) for loss, n in kept)
-        limits = [steepest_of(step) for step, _ in others]
-        steepest = (
-            max((low for low, _ in limits), default=-math.inf),
-            min((high for _, high in limits), default=math.inf),
-        )
-        cuts = [(step.log_dropped, n) for step, n in others if isinstance(step, SampledGaussian)]
-        null, alternative = (
-            math.fsum(math.exp(math.log(n) + logs[side]) for logs, n in cuts) * (1 + 1e-11) for side in (0, 1)
-        )
-        smooth = gaussian > 0 or cuts or any(isinstance(loss, ReplacedGaussianLoss) for loss, _ in kept)
-        atoms = 0.0 if smooth else _runs_of_atoms(kept)
-        return cls(gaussian, others, steepest, (null + atoms, alternative + atoms))
+        others: list[tuple[Step, int]] = []
+        null, alternative, least, most = [], [], -math.inf, math.inf
+        for loss, n in kept:
+            step = _as_step(loss, log_dropped - math.log(steps), tilt)
+            others.append((step, n))
+            low, high = steepest_of(step)
+            least, most = max(least, low), min(most, high)
+            if isinstance(step, SampledGaussian):
+                log_null, log_alternative = step.log_dropped
+                null.append(math.exp(math.log(n) + log_null))
+                alternative.append(math.exp(math.log(n) + log_alternative))
+        gaussian = math.fsum(noise)
+        atoms = 0.0 if gaussian > 0 or null or smooth else _runs_of_atoms(kept)
+        dropped = math.fsum(null) * (1 + 1e-11) + atoms, math.fsum(alternative) * (1 + 1e-11) + atoms
+        return cls(gaussian, tuple(others), (least, most), dropped)
 
 
 def _runs_of_atoms(parts: list[tuple[PrivacyLoss, int]]) -> float:
