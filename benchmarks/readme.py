@@ -1,6 +1,6 @@
-"""Put the last `make bench` into the README, and keep its JSON and its picture beside this file.
+"""Put the last `make bench` and the last sweep of widths into the README, and keep their JSON beside this file.
 
-The README then says what benchmarks/results.json says, and a test holds the two together.
+The README then says what benchmarks/results.json and benchmarks/widths.json say, and a test holds them together.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from benchmarks.expansions import ALPHAS, FEW_ALPHAS, GROWING, LARGEST
 from benchmarks.measure import LONG_ENOUGH
 from benchmarks.packages import BY_NAME, ESTIMATES, OURS, PEERS, PLAIN_LOOP
 from benchmarks.results import Results
+from benchmarks.widths import Sweep
 
 if TYPE_CHECKING:
     from benchmarks.measure import Row
 
 HERE = Path(__file__).parent
 README, KEPT, PICTURE = HERE.parent / "README.md", HERE / "results.json", HERE / "results.png"
+WIDTHS = HERE / "widths.json"
 START, END = "<!-- printed by make bench -->", "<!-- end of make bench -->"
+START_OF_WIDTHS, END_OF_WIDTHS = "<!-- printed by benchmarks.widths -->", "<!-- end of benchmarks.widths -->"
 
 
 def markdown(rows: tables.Table) -> str:
@@ -117,19 +120,41 @@ Estimates ({methods}): relative error of epsilon, and time. A minus promises too
 {curves(results)}{calibrations(results)}"""
 
 
+def widths(done: Sweep) -> str:
+    """What the README says of runs drawn at random."""
+    asked, wide = sum(row.readings for row in done.kinds), sum(row.wide for row in done.kinds)
+    return f"""`{done.command}`, {done.date}: {wide} of {asked} readings are wider than is promised for their kind.
+
+{markdown(done.table())}"""
+
+
 def fill(text: str, results: Results) -> str:
-    """The text with the section between its markers."""
-    before, rest = text.split(START)
-    after = rest.split(END)[1]
-    return f"{before}{START}\n{section(results)}\n{END}{after}"
+    """The text with the section of the benchmarks between its markers."""
+    return _between(text, START, END, section(results))
+
+
+def fill_widths(text: str, done: Sweep) -> str:
+    """The text with the section of the widths between its markers."""
+    return _between(text, START_OF_WIDTHS, END_OF_WIDTHS, widths(done))
+
+
+def _between(text: str, start: str, end: str, inner: str) -> str:
+    before, rest = text.split(start)
+    after = rest.split(end)[1]
+    return f"{before}{start}\n{inner}\n{end}{after}"
 
 
 def main(out: Path = Path("out")) -> None:
-    """Keep the results of the last run, and fill the README from them."""
-    results = Results.from_json((out / "bench.json").read_text(encoding="utf-8"))
-    shutil.copy(out / "bench.json", KEPT)
-    shutil.copy(out / "bench.png", PICTURE)
-    README.write_text(fill(README.read_text(encoding="utf-8"), results), encoding="utf-8")
+    """Keep what was measured last, and fill the README from it."""
+    if (out / "bench.json").exists():
+        shutil.copy(out / "bench.json", KEPT)
+        shutil.copy(out / "bench.png", PICTURE)
+    if (out / "widths.json").exists():
+        shutil.copy(out / "widths.json", WIDTHS)
+    results, done = (
+        made.from_json(path.read_text(encoding="utf-8")) for made, path in ((Results, KEPT), (Sweep, WIDTHS))
+    )
+    README.write_text(fill_widths(fill(README.read_text(encoding="utf-8"), results), done), encoding="utf-8")
 
 
 if __name__ == "__main__":

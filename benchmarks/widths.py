@@ -1,7 +1,8 @@
 """How wide are readings of runs drawn at random, and how long do they take: `python -m benchmarks.widths --seed 1`.
 
 The cases of `make bench` are few and known. Here nobody chose the numbers: kinds of runs are drawn over the whole range
-that is promised, and every reading is held to the width that is promised for its kind.
+that is promised, and every reading is held to the width that is promised for its kind. `python -m benchmarks.readme`
+puts the last sweep into the README.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -21,8 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 import edgeworth as ew
+from benchmarks.tables import duration
 
-__all__ = ["KINDS", "NARROW", "Reading", "draw", "is_promised", "readings", "typed"]
+__all__ = ["KINDS", "NARROW", "Kind", "Reading", "Sweep", "draw", "is_promised", "readings", "sweep", "typed"]
 
 Draw = Callable[[np.random.Generator], ew.Mechanism]
 WAYS = ("both", "forward", "backward")
@@ -192,17 +196,66 @@ def _some(job: tuple[str, int, int]) -> list[Reading]:
     return list(readings(*job))
 
 
-def _summary(found: list[Reading]) -> Table:
-    table = Table(box=None)
-    for title in ("kind", "readings", "wider than promised", "widest", "longest"):
-        table.add_column(title, justify="left" if title == "kind" else "right")
-    for kind, (_, promised) in KINDS.items():
-        some = [reading for reading in found if reading.kind == kind]
-        if some:
-            wide = sum(reading.width > reading.promised for reading in some)
-            widest, longest = max(reading.width for reading in some), max(reading.seconds for reading in some)
-            table.add_row(f"{kind} ({promised:g})", f"{len(some)}", f"{wide}", f"{widest:.0e}", f"{longest:.1f} s")
-    return table
+@dataclass(frozen=True)
+class Kind:
+    """What was found of one kind: how many readings, how many of these are too wide, the widest and the longest."""
+
+    kind: str
+    promised: float
+    readings: int
+    wide: int
+    widest: float
+    longest: float  # seconds of this process
+
+    @classmethod
+    def of(cls, kind: str, some: list[Reading]) -> Kind:
+        """Of readings of this kind, one at least; f is held to six digits whatever the kind."""
+        profile = [reading.width for reading in some if reading.asked != "f"]
+        wide = sum(reading.width > reading.promised for reading in some)
+        longest = max(reading.seconds for reading in some)
+        return cls(kind, KINDS[kind][1], len(some), wide, max(profile, default=0.0), longest)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One sweep: where it comes from, a row for each kind, and the readings that are too wide, as they are typed."""
+
+    command: str
+    date: str
+    kinds: tuple[Kind, ...]
+    wide: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """One object."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Sweep:
+        """What `to_json` wrote."""
+        plain = json.loads(text)
+        kinds = tuple(Kind(**kind) for kind in plain["kinds"])
+        return cls(plain["command"], plain["date"], kinds, tuple(plain["wide"]))
+
+    def table(self) -> list[dict[str, str]]:
+        """The rows as text."""
+        return [
+            {
+                "kind": row.kind,
+                "promised": f"{row.promised:.0e}",
+                "readings": str(row.readings),
+                "wider than promised": str(row.wide),
+                "widest epsilon or delta": f"{row.widest:.0e}",
+                "longest": duration(row.longest),
+            }
+            for row in self.kinds
+        ]
+
+
+def sweep(jobs: list[tuple[str, int, int]], processes: int) -> Iterator[Reading]:
+    """The readings of all jobs of which digits are promised, in their order."""
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        for some in pool.map(_some, jobs):
+            yield from filter(is_promised, some)
 
 
 def main() -> None:
@@ -214,18 +267,29 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("out/widths.json"))
     given = parser.parse_args()
-    jobs = [(kind, given.seed, number) for number in range(given.runs) for kind in given.kind or KINDS]
+    kinds = given.kind or list(KINDS)
     found: list[Reading] = []
-    with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
-        for some in pool.map(_some, jobs):
-            held = [reading for reading in some if is_promised(reading)]
-            found += held
-            for reading in held:
-                if reading.width > reading.promised:
-                    print(reading, flush=True)
+    for reading in sweep(
+        [(kind, given.seed, number) for number in range(given.runs) for kind in kinds], given.processes
+    ):
+        found.append(reading)
+        if reading.width > reading.promised:
+            print(reading, flush=True)
+    rows = {kind: [reading for reading in found if reading.kind == kind] for kind in kinds}
+    done = Sweep(
+        command=" ".join(["python -m benchmarks.widths", *sys.argv[1:]]),
+        date=datetime.now(tz=UTC).date().isoformat(),
+        kinds=tuple(Kind.of(kind, some) for kind, some in rows.items() if some),
+        wide=tuple(str(reading) for reading in found if reading.width > reading.promised),
+    )
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps([asdict(reading) for reading in found], indent=1))
-    Console().print(_summary(found))
+    given.out.write_text(done.to_json(), encoding="utf-8")
+    table = Table(box=None)
+    for title in (cells := done.table())[0]:
+        table.add_column(title, justify="left" if title == "kind" else "right")
+    for row in cells:
+        table.add_row(*row.values())
+    Console().print(table)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from flint import arb, arb_series, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -180,6 +181,67 @@ def test_the_series_is_within_its_error_wherever_it_is_read(first, second, direc
     low, high = tops.ends(y)
     assert low * (1 - 1e-14) <= truth <= high * (1 + 1e-14)
     assert high - low <= max(1e-12, 1e3 * share**20) * high
+
+
+TERMS = 150
+
+
+@pytest.fixture
+def _long_balls():
+    before, (ctx.prec, ctx.cap) = (ctx.prec, ctx.cap), (300, TERMS)
+    yield
+    ctx.prec, ctx.cap = before
+
+
+def by_series(k, sign, n, y):
+    """Delta over the mass of the atom, y below the top of n samples: the same series in balls, to its end."""
+    k, y, w = arb(k), arb(y), arb_series([0, 1])
+    steep, bent = (-2 * w, k * ((-w).exp() - 1)) if sign < 0 else (w, k * (w.exp() - 1))
+    density = k / 2 * steep.exp() / ((1 + bent) * (1 + bent).sqrt())
+    power, square = arb_series([1]), arb_series([1, *(density[j] * arb(j).fac() for j in range(TERMS - 1))])
+    while n:
+        power, square, n = power * square if n % 2 else power, square * square, n // 2
+    whole = w * w / (1 + w) * power
+    return sum((whole[m] * y ** (m - 1) / arb(m - 1).fac() for m in range(2, TERMS)), arb(0))
+
+
+@pytest.mark.usefixtures("_long_balls")
+@pytest.mark.parametrize(
+    ("theta", "rate", "n", "direction", "share"),
+    [
+        (1 / 0.716, 0.0153, 81, "backward", 0.03),
+        (1 / 0.649, 1.36e-5, 21, "backward", 0.2),
+        (0.5, 0.3, 40, "forward", 0.05),
+        (2.0, 0.001, 9, "forward", 0.2),
+        (0.2, 1.0, 300, "forward", 0.01),
+        (0.2, 1.0, 5, "backward", 0.3),
+    ],
+)
+def test_many_samples_of_laplace_noise_near_their_largest_loss(theta, rate, n, direction, share):
+    noise = ew.Laplace(1.0, theta)
+    total = TotalLoss.of((noise if rate == 1 else ew.PoissonSampled(noise, rate)) ** n)
+    tops = from_the_top._tops(total, direction)
+    ((step, _),) = tops.steps
+    y = share * tops.scale
+    low, high = tops.ends(y)
+    truth = by_series(abs(step.slope), step.slope, n, y)
+    assert arb(low) < truth < arb(high)
+    assert high - low <= 1e-9 * high
+
+
+@pytest.mark.parametrize("run", [ew.Laplace(2.0) ** 3, ew.PoissonSampled(ew.Laplace(0.5), 0.01) ** 7 * ew.Laplace(1.0)])
+def test_the_mean_order_of_the_terms_is_the_logarithmic_slope_of_their_sum(run):
+    tops = from_the_top._tops(TotalLoss.of(run), "forward")
+    for y in (1e-3 * tops.scale, 0.4 * tops.scale):
+        slope = math.log(tops.most(y * (1 + 1e-5)) / tops.most(y * (1 - 1e-5))) / 2e-5
+        assert abs(tops._order(y) - slope) < 1e-6 * slope
+
+
+def test_the_best_of_some_circles_bounds_what_the_series_leaves_out():
+    """At three tenths of the way, where the outermost is of no use: with 81 samples its majorant is e^100."""
+    tops = from_the_top._tops(TotalLoss.of(ew.PoissonSampled(ew.Laplace(0.716), 0.0153) ** 81), "backward")
+    y = 0.1 * tops.scale
+    assert tops._left_out(y) < 1e-12 * y < tops.most(tops.scale) * 0.1**from_the_top._TERMS
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])

@@ -35,9 +35,10 @@ _TINY, _LARGEST_ERROR = 1e-290, 1e-12  # beyond which others are asked: of very 
 _ROOM = 1e-6  # of the distance of two losses, for the rounding of the lattices
 _WIDE = 1e-9  # a relative width at which others are asked
 _UNKNOWN = Fraction(1, 10**45)  # of the largest loss: of that of a sample sixty digits are known
-_TERMS = 20  # of the series, …
-_BENT, _SHARE = 0.5, 0.5  # … whose scale is where k (e^w - 1) is so much, and how much of that is read
-_ULPS = 2000 * _UNIT  # of its terms
+_TERMS = 48  # of the series, …
+_BENT, _SHARE = 0.75, 0.5  # … whose scale is where k (e^w - 1) is so much, and how much of that is read
+_RADII = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1)  # of it, at which the majorant is taken
+_ULPS, _ULPS_OF_A_PRODUCT = 150, 3  # of a term, for each power in it: of what is made for a step, and of all products
 _LARGEST_EXPONENT = 600.0
 
 
@@ -69,8 +70,20 @@ class _Tops(NamedTuple):
             return -math.expm1(-y), -math.expm1(-y)
         share = y / self.scale
         value = float(np.polynomial.polynomial.polyval(share, self.series)) * share
-        error = self.most(self.scale) * share**_TERMS / (1 - share) + _ULPS * self.most(y)
+        products = sum(2 * n.bit_length() + 2 for step, n in self.steps if step.slope)
+        ulps = (_ULPS + _ULPS_OF_A_PRODUCT * products) * self._order(y)
+        error = self._left_out(y) + ulps * _UNIT * self.most(y)
         return value - error, value + error
+
+    def _order(self, y: float) -> float:
+        """The mean power of y in these moduli: y G'/G of their sum G."""
+        spread = math.fsum(n * y * step.most(y) * (1 + y * step.rise(y)) for step, n in self.steps if step.slope)
+        return y / -math.expm1(-y) + spread
+
+    def _left_out(self, y: float) -> float:
+        """At least the sum of the terms that are not taken, by Cauchy's inequality on the best of some circles."""
+        circles = [(self.most(share * self.scale), y / (share * self.scale)) for share in _RADII]
+        return min(most * near**_TERMS / (1 - near) for most, near in circles if near < 1)
 
 
 class FromTheTop(Forwarding):

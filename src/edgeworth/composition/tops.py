@@ -58,6 +58,11 @@ class Top(NamedTuple):
         k = abs(self.slope)
         return k / 2 * math.exp(2 * y - 1.5 * math.log1p(-k * math.expm1(y)))
 
+    def rise(self, y: float) -> float:
+        """The slope of the logarithm of that."""
+        k = abs(self.slope)
+        return 2 + 1.5 * k * math.exp(y) / (1 - k * math.expm1(y))
+
 
 @lru_cache(maxsize=256)
 def top(loss: PrivacyLoss, direction: Direction) -> Top | None:
