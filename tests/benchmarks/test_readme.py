@@ -11,6 +11,7 @@ from benchmarks.cases import CASES, ESTIMATED_TOO, LONG_AS_SHORT
 from benchmarks.expansions import CURVES
 from benchmarks.packages import BY_NAME, OURS
 from benchmarks.results import Results
+from benchmarks.widths import KINDS, Sweep
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +19,22 @@ def kept():
     return Results.from_json(readme.KEPT.read_text(encoding="utf-8"))
 
 
-def test_the_readme_is_filled_from_the_results(kept):
+@pytest.fixture(scope="module")
+def swept():
+    return Sweep.from_json(readme.WIDTHS.read_text(encoding="utf-8"))
+
+
+def test_the_readme_is_filled_from_the_results(kept, swept):
     text = readme.README.read_text(encoding="utf-8")
     assert readme.fill(text, kept) == text
+    assert readme.fill_widths(text, swept) == text
+
+
+def test_a_sweep_has_a_row_for_every_kind_and_tells_each_reading_that_is_too_wide(swept):
+    assert [row.kind for row in swept.kinds] == list(KINDS)
+    assert sum(row.wide for row in swept.kinds) == len(swept.wide)
+    assert Sweep.from_json(swept.to_json()) == swept
+    assert f"{len(swept.wide)} of {sum(row.readings for row in swept.kinds)} readings" in readme.widths(swept)
 
 
 def test_filling_replaces_what_stands_between_the_markers(kept):
@@ -31,16 +45,20 @@ def test_filling_replaces_what_stands_between_the_markers(kept):
     assert "old" not in filled.split("\n")
 
 
-def test_a_run_is_kept_and_shown(kept, tmp_path, monkeypatch):
-    for name in ("README", "KEPT", "PICTURE"):
+def test_a_run_is_kept_and_shown(kept, swept, tmp_path, monkeypatch):
+    for name in ("README", "KEPT", "PICTURE", "WIDTHS"):
         monkeypatch.setattr(readme, name, tmp_path / name)
-    (tmp_path / "README").write_text(f"{readme.START}{readme.END}", encoding="utf-8")
+    markers = readme.START + readme.END + readme.START_OF_WIDTHS + readme.END_OF_WIDTHS
+    (tmp_path / "README").write_text(markers, encoding="utf-8")
+    (tmp_path / "widths.json").write_text(swept.to_json(), encoding="utf-8")
     (tmp_path / "bench.json").write_text(kept.to_json(), encoding="utf-8")
     (tmp_path / "bench.png").write_bytes(b"picture")
     readme.main(tmp_path)
     assert Results.from_json((tmp_path / "KEPT").read_text(encoding="utf-8")) == kept
     assert (tmp_path / "PICTURE").read_bytes() == b"picture"
-    assert readme.section(kept) in (tmp_path / "README").read_text(encoding="utf-8")
+    text = (tmp_path / "README").read_text(encoding="utf-8")
+    assert readme.section(kept) in text
+    assert readme.widths(swept) in text
 
 
 def test_every_row_is_of_a_known_case_and_package(kept):

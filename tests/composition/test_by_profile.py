@@ -194,6 +194,7 @@ def test_no_concave_function_passes_the_bound_of_its_values(seed):
 )
 @example(lines=[(0.0, 0.0), (0.0, 0.0)], places=[0.0, 267.0, 268.0, -443.0], doubt=0.0)
 @example(lines=[(0.0, 0.0), (0.0, 0.0)], places=[-700.0, -699.0, 10.0, 11.0], doubt=0.0)
+@example(lines=[(0.0, 0.0), (0.5, -2.0)], places=[2.0, 1.5, -16.0, -17.0], doubt=0.0)
 def test_the_maximum_of_a_concave_function_is_enclosed(lines, places, doubt):
     """The least of some lines in u = e^t, with one rising and one falling: its maximum is where two of them cross."""
     lines = [*lines, (3.5, 2.0), (-3.5, 9.0)]
@@ -201,6 +202,7 @@ def test_the_maximum_of_a_concave_function_is_enclosed(lines, places, doubt):
     if np.diff(t).min() < 1e-6:
         return
     value = np.min([slope * np.exp(t) + start for slope, start in lines], axis=0)
+    doubt = doubt + 1e-15 * np.max([abs(slope) * np.exp(t) + abs(start) for slope, start in lines], axis=0)
     crossings = [(b2 - b1) / (a1 - a2) for a1, b1 in lines for a2, b2 in lines if abs(a1 - a2) > 1e-9]
     top = max(min(slope * u + start for slope, start in lines) for u in crossings if u > 0)
     assert greatest(t, Ends(value - doubt, value + doubt))[0] >= top - 1e-9 * (1 + abs(top))

@@ -58,7 +58,7 @@ def _few_steps(total: TotalLoss) -> bool:
 
 
 def _has_a_line(total: TotalLoss) -> bool:
-    return contour.applies(total) and contour.prepared(total).usable()
+    return contour.applies(total) and contour.prepared(total).usable
 
 
 #: the rows of the table in `choose`

@@ -119,6 +119,8 @@ def along_lines(total: TotalLoss, aim: Aim) -> Answers:
     if has_rare_jumps(total):
         points = Brief(_closely(total, _points_and_lines, aim), _LONG)
         return FewFirst(points, lambda: Combined(lines, after, aim.wide), aim.wide, POINTS)
+    if not contour.prepared(total).usable:
+        return others()
     return Combined(lines if contour.answers_well(total) else Brief(lines, _BRIEF), others, aim.wide)
 
 

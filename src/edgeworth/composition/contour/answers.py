@@ -83,6 +83,7 @@ class Answers:
             self._levels[level] = LineAnswers(self.total, level)
         return self._levels[level]
 
+    @cached_property
     def usable(self) -> bool:
         """Whether the line at the centre of the law can be had at all."""
         try:

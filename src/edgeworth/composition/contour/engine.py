@@ -143,11 +143,12 @@ def answers_well(total: TotalLoss) -> bool:
         return False
     if any(isinstance(loss, GaussianLoss) and loss.mu > 0 for loss, _ in total.parts):
         clear = _smoothness(total) > _SMOOTH / 2 and all(0 < _mu(loss) < _SMALL_MU for loss, _ in total.parts)
-        return clear or prepared(total).usable()
+        return clear or prepared(total).usable
     if _smoothness(total) > _SMOOTH or _enough_samples(total) or _few_samples(total):
-        return True
+        alone = len(gaussian_samples(total)) == len(total.parts)
+        return alone or prepared(total).usable  # beside steps with atoms a few smooth ones may not be enough
     dense = _clipped(total) >= _FEWEST_STEPS or _density_nats(total) >= _ENOUGH_DENSITY
-    return dense and prepared(total).usable()
+    return dense and prepared(total).usable
 
 
 @lru_cache(maxsize=8)
