@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import edgeworth as ew
-from edgeworth.composition import spread
+from edgeworth.composition import contour, spread
 from edgeworth.losses import TotalLoss
 
 
@@ -74,3 +74,25 @@ def test_what_graded_points_leave_wide_is_narrowed_by_lines():
     assert found.upper - found.lower <= 1e-9 * found.upper
     assert on_points.lower[0] <= found.lower
     assert found.upper <= on_points.upper[0]
+
+
+@pytest.mark.parametrize(
+    ("direction", "alpha"), [("both", 1e-5), ("both", 0.01), ("forward", 1e-7), ("backward", 1e-7)]
+)
+def test_many_rare_samples_and_a_few_dense_ones_make_no_line_of_a_lattice(direction, alpha):
+    """Those that count are six, of much noise: what they smooth is a thousandth of the distance of the other values."""
+    mechanism = (
+        ew.RandomizedResponse(2.51) ** 2
+        * ew.DiscreteGaussian(5.4) ** 14
+        * sampled(2.67, 2.81e-5) ** 90
+        * sampled(42.2, 0.0551) ** 6
+        * ew.PoissonSampled(ew.Laplace(0.927), 0.357) ** 19
+    )
+    assert not contour.prepared(TotalLoss.of(mechanism)).usable
+    account = ew.account(mechanism, direction=direction)
+    assert account.certificate.method == "lattice"
+    found = account.tradeoff(alpha)
+    assert found.upper - found.lower <= 1e-6 * found.upper
+    epsilon = np.linspace(-15.0, 15.0, 61)
+    lines = 1 - np.asarray(account.delta(epsilon).upper) - np.exp(epsilon) * alpha
+    assert 0.5 * found.upper < lines.max() <= found.upper  # the best of them is next to the truth
