@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["applies", "are_few", "equal_steps", "listed", "prepared"]
 
 _UNIT = 2.0**-53
-_MOST_STEPS = 400
+_MOST_STEPS = 5_000
 _MOST_ALONE, _MOST_OF_A_HALF = 2**17, 2**17  # runs of one list, and of each of two that stand for all pairs
 _RARER = 10.0  # nats below what counts, at which runs are left out: there may be thousands of them
 _WORK = 1.0  # units for a run that is tried
