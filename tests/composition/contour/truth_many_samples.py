@@ -15,6 +15,7 @@ from flint import acb, arb, fmpq
 
 #: noise multiplier, rate, steps, direction, eps
 CASES = [
+    (0.3, 0.0262, 1_000_000_000, "forward", 54_250_000.0),
     (0.362, 0.278, 802_000_000, "forward", 5.2e8),
     (0.362, 0.278, 802_000_000, "backward", 171_560_000.0),
     (0.307, 0.405, 97_100_000, "forward", 155_688_000.0),

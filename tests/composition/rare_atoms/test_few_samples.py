@@ -82,7 +82,7 @@ def test_a_test_agrees_with_the_profile(run, alpha):
 def test_these_engines_are_for_few_equal_samples_with_atoms():
     one = ew.PoissonSampled(ew.DiscreteGaussian(1.0), rate=0.1)
     assert applies(TotalLoss.of(one**30))
-    assert not applies(TotalLoss.of(one**1000))
+    assert not applies(TotalLoss.of(one**10_000))
     assert not applies(TotalLoss.of(one**30 * ew.PoissonSampled(ew.DiscreteGaussian(2.0), rate=0.1)))
     assert not applies(TotalLoss.of(ew.PoissonSampled(ew.Gaussian(1.0), rate=0.1) ** 30))
     with pytest.raises(Unsupported):  # endlessly many atoms

@@ -52,6 +52,7 @@ _WIDE_FEW = 1e-7  # … and for few samples without Gaussian noise beside them, 
 _MANY = 50  # … less than this
 _MOST_GUESSES = 4
 _MOST_KEPT = 10**6  # nodes of lines, of some 70 bytes each
+_SURELY_NEAR = 0.5  # of log(1/p)/mu^2: a tilt so near to 1 that nothing far out counts, however large mu is
 _LEAST_LEVEL = 6  # of dropping: the bulk of the law is what it was, and readings of 35 nats share their lines
 _FARTHEST = 1e100  # an epsilon whose square is a number
 
@@ -101,11 +102,11 @@ class Answers:
     def _level(self, depth: float) -> int:
         """How deep to drop for a reading of this logarithm; 0, nothing, where the tilt stays with the bulk of the law.
 
-        A tilt by c makes a second peak at x = c mu, of the weight of the first from c = 2 log(1/p)/mu^2 on.
+        A tilt by c makes a second peak at x = c mu, of the weight of the first from c = 1 + 2 log(1/p)/mu^2 on.
         """
         nats = max(-depth, 0.0)
         away = 1.5 * math.sqrt(2 * max(nats, _SHALLOW))  # of the tilt from 1, in units of 1/std
-        near = 1.6 * self._turning - 1
+        near = max(1.6 * self._turning - 1, _SURELY_NEAR * self._turning)
         if not away * self._most_width > near:
             return 0
         level = max(math.ceil((nats + _DROPPED_NATS) / LEVEL_NATS), _LEAST_LEVEL)

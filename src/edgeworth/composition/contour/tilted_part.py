@@ -154,7 +154,7 @@ class TiltedPart:
         sums[1:, 1:] += sums[1:, :1] + sums[:1, 1:]
         t = np.asarray(h * np.arange(count), dtype=np.float64)
         blocks = -(-nodes.loss.size // BLOCK)
-        rounding, turning = 2 * BLOCK + 2 * blocks + 24, 8 * m.bit_length()
+        rounding, turning = 2 * min(BLOCK, nodes.loss.size) + 2 * blocks + 24, 8 * m.bit_length()
         return sums.ravel()[:count], self._error(t, rounding * _UNIT, turning * _UNIT)
 
     def _error(self, t: Array, rounding: float = 0.0, turning: float = 0.0) -> Array:
