@@ -98,7 +98,7 @@ def narrowed(total: TotalLoss, name: str, composed: ComposedCurve, aim: Aim) -> 
         fine, usual = answers, row.answers(total, Aim())
         answers = Combined(fine, lambda: usual, aim.wide)
     rough = None
-    if row.answers is in_turn.dense_lines:  # of nothing but Gaussian noise in samples: the rest is no matter of theirs
+    if row.answers is in_turn.dense_lines:  # samples of Gaussian noise alone: none of the others applies
         answers = InTime(answers, lambda: moments.prepared(total))
     else:
         discloses = total.null_only > 0 or total.alternative_only > 0
