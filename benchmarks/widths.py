@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -268,6 +267,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/widths.json"))
     given = parser.parse_args()
     kinds = given.kind or list(KINDS)
+    asked = "".join(f' --kind "{kind}"' for kind in given.kind or ())
     found: list[Reading] = []
     for reading in sweep(
         [(kind, given.seed, number) for number in range(given.runs) for kind in kinds], given.processes
@@ -277,7 +277,7 @@ def main() -> None:
             print(reading, flush=True)
     rows = {kind: [reading for reading in found if reading.kind == kind] for kind in kinds}
     done = Sweep(
-        command=" ".join(["python -m benchmarks.widths", *sys.argv[1:]]),
+        command=f"python -m benchmarks.widths --seed {given.seed} --runs {given.runs}" + asked,
         date=datetime.now(tz=UTC).date().isoformat(),
         kinds=tuple(Kind.of(kind, some) for kind, some in rows.items() if some),
         wide=tuple(str(reading) for reading in found if reading.width > reading.promised),

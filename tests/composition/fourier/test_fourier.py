@@ -366,3 +366,24 @@ def test_what_is_left_of_one_narrows_a_delta_that_is_nearly_one(monkeypatch, awa
 def test_most_steps_of_discrete_noise_have_nine_digits_of_a_delta_near_one():
     read = ew.account(ew.DiscreteLaplace(0.682) ** 968_000_000).delta(887_000_000.0)
     assert read.upper - read.lower <= 1e-9 * read.upper
+
+
+@pytest.mark.parametrize("epsilon", [100.0, 119.0, 125.0])
+def test_few_steps_of_little_discrete_noise_have_nine_digits_far_out(epsilon):
+    """The Fourier sum has eight there; against all atoms in sixty digits."""
+    scale, n = 0.311, 7
+    with mpmath.workdps(60):
+        whole = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(scale) ** 2)) for k in range(-30, 31)]
+        step = [mass / mpmath.fsum(whole) for mass in whole]
+        law = [mpmath.mpf(1)]
+        for _ in range(n):
+            law = [
+                mpmath.fsum(law[i - j] * step[j] for j in range(len(step)) if 0 <= i - j < len(law))
+                for i in range(len(law) + len(step) - 1)
+            ]
+        losses = [(2 * (i - 30 * n) - n) / (2 * mpmath.mpf(scale) ** 2) for i in range(len(law))]
+        terms = [mass * (mpmath.exp(loss) - mpmath.exp(epsilon)) for mass, loss in zip(law, losses, strict=True)]
+        truth = mpmath.fsum(term for term in terms if term > 0)
+        found = ew.account(ew.DiscreteGaussian(scale) ** n).delta(epsilon)
+        assert found.lower <= truth <= found.upper
+        assert found.upper - found.lower <= 1e-9 * found.upper
