@@ -267,7 +267,7 @@ class Steps(NamedTuple):
     @classmethod
     def of(cls, total: TotalLoss, log_dropped: float = -math.inf) -> Steps:
         """The steps of a total; samples of Gaussian noise drop outcomes of at most this log mass, all together."""
-        noise, kept, steps, smooth = [], [], 0, False  # loops: generators would take a quick reading as long again
+        noise, kept, steps, smooth = [], [], 0, False  # loops: a cold reading pays for every generator
         for loss, n in total.parts:
             if isinstance(loss, GaussianLoss):
                 noise.append(n * loss.mu**2)
